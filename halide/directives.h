@@ -1,0 +1,53 @@
+// Applies protuner's directive lists to a live Halide pipeline.
+#pragma once
+
+#define HALIDE_KEEP_MACROS
+#include "Halide.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "json.h"
+
+namespace protuner {
+
+// A directive that names what is not there or that Halide refuses.
+struct DirectiveError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// The Funcs of one pipeline by the names that descriptions and directives use:
+// Halide's own, and for a Func made by rfactor, in or clone_in the name its
+// directive gave it.
+class Scheduler {
+public:
+    explicit Scheduler(const Halide::Pipeline &pipeline);
+
+    // Applies directives in order (the JSON form of schedule.Directive). Throws
+    // DirectiveError, or Halide's own errors where Halide refuses one.
+    void apply(const std::vector<Json> &directives);
+
+    Halide::Func func(const std::string &name) const;
+
+    // The directive's name for a Func, Halide's own where it has none.
+    std::string name_of(const Halide::Internal::Function &f) const;
+
+    // All Funcs that compute the outputs now, wrappers and intermediates included.
+    const std::map<std::string, Halide::Internal::Function> &environment() const { return env_; }
+
+    // Funcs in the numbering of Pipeline::get_func before any directive.
+    const std::vector<std::string> &order() const { return order_; }
+
+private:
+    Halide::Pipeline pipeline_;
+    std::map<std::string, Halide::Internal::Function> env_;
+    std::map<std::string, std::string> alias_;       // directive's name -> Halide's
+    std::map<std::string, std::string> alias_back_;  // Halide's -> directive's
+    std::vector<std::string> order_;
+
+    void apply_one(const Json &directive);
+    void adopt(const Halide::Func &f, const std::string &as);
+};
+
+}  // namespace protuner

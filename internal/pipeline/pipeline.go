@@ -1,0 +1,161 @@
+// Package pipeline says what is computed: the Funcs of a Halide pipeline with
+// their stages, loops, bounds relations, accesses and operation counts, as the
+// bridge's describe mode reports them. It is what a space, features and a cost
+// model need to know, and holds no schedule.
+//
+// The relations between regions are those of Adams et al. 2019, section 3.1:
+// the region required of a Func by its consumers determines the region computed,
+// which determines the loops of each stage, which determine the regions required
+// of its producers.
+package pipeline
+
+// Pipeline is one described pipeline. It is immutable once decoded.
+type Pipeline struct {
+	Version   int       `json:"version"`             // of this format
+	Generator string    `json:"generator"`           // registered Generator name
+	Halide    string    `json:"halide"`              // e.g. "21.0.0"
+	Target    string    `json:"target"`              // e.g. "x86-64-linux-avx2-..."
+	Algorithm string    `json:"algorithm"`           // hash of the algorithm: what is computed, names of Funcs excepted
+	Structure []string  `json:"structure,omitempty"` // structural directives (text form) applied before describing
+	Funcs     []Func    `json:"funcs"`               // consumers before producers; Funcs[0] is an output
+	Params    []Param   `json:"params"`              // inputs: buffers and scalars
+	Refusals  []Refusal `json:"refusals,omitempty"`
+}
+
+// Refusal names something of the pipeline that cannot be scheduled, and why.
+type Refusal struct {
+	Func   string `json:"func"`
+	Reason string `json:"reason"`
+}
+
+// Param is an input of the pipeline with its estimate.
+type Param struct {
+	Name    string  `json:"name"`
+	Type    string  `json:"type"` // Halide's spelling: uint8, int32, float32, ...
+	Buffer  bool    `json:"buffer"`
+	Mins    []int64 `json:"mins,omitempty"`    // estimated min per dimension, buffers
+	Extents []int64 `json:"extents,omitempty"` // estimated extent per dimension, buffers
+	Value   string  `json:"value,omitempty"`   // estimate, scalars
+}
+
+// Func is one Func, or one input buffer (Input set), which is never scheduled.
+type Func struct {
+	Name              string   `json:"name"`
+	Index             int      `json:"index"` // for Pipeline::get_func; -1 where it has none
+	Args              []string `json:"args"`  // pure arguments, innermost storage dimension first
+	Types             []string `json:"types"` // one per tuple element
+	BytesPerPoint     int64    `json:"bytes_per_point"`
+	VectorSize        int      `json:"vector_size"` // lanes natural for the narrowest type in any stage
+	Input             bool     `json:"input,omitempty"`
+	Output            bool     `json:"output,omitempty"`
+	Wrapper           bool     `json:"wrapper,omitempty"`
+	Pointwise         bool     `json:"pointwise,omitempty"`
+	BoundaryCondition bool     `json:"boundary_condition,omitempty"`
+	Extern            bool     `json:"extern,omitempty"`
+	// MustRoot gives the reason why this Func can only be computed at root
+	// (extern stages, whose bounds queries no loop level answers); empty if free.
+	MustRoot string `json:"must_root,omitempty"`
+	// MustInline gives the reason why this Func can only be inlined.
+	MustInline string `json:"must_inline,omitempty"`
+	// InnermostDims are the dimensions an output's storage is known to be dense
+	// in (stride 1), so the only ones worth vectorising; outputs only.
+	InnermostDims []int `json:"innermost_dims,omitempty"`
+	// Estimate is the region required of an output, per dimension; outputs only.
+	Estimate []Span `json:"estimate,omitempty"`
+	// Computed gives, per dimension, the region computed as a function of the
+	// region required: expressions over Min(d) and Max(d) of the required region.
+	Computed []Computed `json:"computed"`
+	Stages   []Stage    `json:"stages"` // the pure definition, then its updates
+}
+
+// Span is an inclusive interval; Constant says that its extent is known when
+// the pipeline is compiled.
+type Span struct {
+	Min      int64 `json:"min"`
+	Max      int64 `json:"max"`
+	Constant bool  `json:"constant,omitempty"`
+}
+
+// Computed is the region computed of one dimension. Exactly one of the three
+// forms is set; the first two are shortcuts for common cases and carry a
+// meaning of their own (they keep or drop constancy differently).
+type Computed struct {
+	EqualsRequired    bool      `json:"equals_required,omitempty"`
+	Union             *[2]int64 `json:"union,omitempty"` // union of required with [lo, hi]
+	Min               *Expr     `json:"min,omitempty"`
+	Max               *Expr     `json:"max,omitempty"`
+	DependsOnEstimate bool      `json:"depends_on_estimate,omitempty"`
+}
+
+// Stage is the pure definition or one update of a Func.
+type Stage struct {
+	Name       string `json:"name"`  // as Halide names it: f, f.update(0), ...
+	Loops      []Loop `json:"loops"` // innermost first
+	VectorSize int    `json:"vector_size"`
+	Predicate  bool   `json:"predicate,omitempty"` // an RDom with a where clause
+	// Associative says that the update can be split by rfactor or made atomic.
+	Associative bool `json:"associative,omitempty"`
+	// Features are the algorithm-specific features of Adams et al.: 41 rows by 7
+	// scalar types, row-major, 287 values.
+	Features []int32 `json:"features"`
+	Edges    []Edge  `json:"edges"` // to the Funcs this stage reads, itself excepted
+}
+
+// Loop is one loop of a stage's default loop nest.
+type Loop struct {
+	Var     string `json:"var"`
+	Pure    bool   `json:"pure,omitempty"` // iterations are independent
+	RVar    bool   `json:"rvar,omitempty"` // a reduction loop
+	PureDim int    `json:"pure_dim"`       // the Func's dimension, -1 for a reduction loop
+	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
+	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
+	// Max(d) of the region computed.
+	ComputedDim int       `json:"computed_dim"`
+	Const       *[2]int64 `json:"const,omitempty"`
+	Min         *Expr     `json:"min,omitempty"`
+	Max         *Expr     `json:"max,omitempty"`
+}
+
+// Edge is a producer-consumer relation from a stage to a Func it reads.
+type Edge struct {
+	Producer int `json:"producer"` // index into Pipeline.Funcs
+	Calls    int `json:"calls"`    // per point of the consumer's loop nest
+	// Bounds gives, per dimension of the producer, the interval required as a
+	// function of the consumer's loops: expressions over Min(i) and Max(i) of
+	// Loops[i].
+	Bounds    []Bounds   `json:"bounds"`
+	Jacobians []Jacobian `json:"jacobians"`
+}
+
+// Bounds is the interval of a producer's dimension that one point or tile of
+// the consumer's loop nest requires.
+type Bounds struct {
+	Min Bound `json:"min"`
+	Max Bound `json:"max"`
+}
+
+// Bound is one end of an interval. Where Expr is nil it is affine in one loop
+// end: Coeff*end + Const, where end is the Max of loop Dim if UsesMax, else its
+// Min; Coeff 0 is a constant.
+type Bound struct {
+	Coeff             int64 `json:"coeff,omitempty"`
+	Const             int64 `json:"const,omitempty"`
+	Dim               int   `json:"dim,omitempty"`
+	UsesMax           bool  `json:"uses_max,omitempty"`
+	DependsOnEstimate bool  `json:"depends_on_estimate,omitempty"`
+	Expr              *Expr `json:"expr,omitempty"`
+}
+
+// Jacobian is the derivative of a load's coordinates (rows: the producer's
+// dimensions) by the consumer's loops (columns), and how many loads share it.
+type Jacobian struct {
+	Count  int64        `json:"count"`
+	Coeffs [][]Rational `json:"coeffs"`
+	// Offsets holds, for each load sharing the derivative, the constant part of
+	// its coordinates where they are affine; null where they are not.
+	Offsets [][]int64 `json:"offsets,omitempty"`
+}
+
+// Rational is a derivative; Den 0 says that it is not a constant. The JSON form
+// is [num, den].
+type Rational struct{ Num, Den int64 }
