@@ -72,16 +72,18 @@ private:
         // and the few live rows stay in the first-level cache. A taller strip
         // recomputes less at its top edge but leaves fewer tasks to balance.
         const int strip = 32;
-        const int vec = natural_vector_size<float>();
+        // Two vectors a step: the second one's loads of its left neighbours
+        // overlap the first one's loads of its right ones.
+        const int span = 2 * natural_vector_size<float>();
         Var row("row");
 
         output.split(y, y, row, strip)
             .parallel(y)
-            .vectorize(x, vec);
+            .vectorize(x, span);
         for (Func f : {luma, grad_x, grad_y}) {
             f.store_at(output, y)
                 .compute_at(output, row)
-                .vectorize(x, vec);
+                .vectorize(x, span);
         }
         // Both gradients read the same eight neighbours.
         grad_x.compute_with(grad_y, x);
