@@ -1,0 +1,292 @@
+#include "directives.h"
+
+#include <algorithm>
+
+namespace protuner {
+
+using namespace Halide;
+using Halide::Internal::Function;
+
+namespace {
+
+[[noreturn]] void refuse(const Json &d, const std::string &why) {
+    throw DirectiveError(d.string_or("op", "?") + " of " + d.string_or("func", "?") + ": " + why);
+}
+
+TailStrategy tail_strategy(const Json &d) {
+    static const std::map<std::string, TailStrategy> words = {
+        {"", TailStrategy::Auto},
+        {"auto", TailStrategy::Auto},
+        {"round_up", TailStrategy::RoundUp},
+        {"guard_with_if", TailStrategy::GuardWithIf},
+        {"predicate", TailStrategy::Predicate},
+        {"predicate_loads", TailStrategy::PredicateLoads},
+        {"predicate_stores", TailStrategy::PredicateStores},
+        {"shift_inwards", TailStrategy::ShiftInwards},
+        {"shift_inwards_and_blend", TailStrategy::ShiftInwardsAndBlend},
+        {"round_up_and_blend", TailStrategy::RoundUpAndBlend},
+    };
+    auto it = words.find(d.string_or("word", ""));
+    if (it == words.end()) refuse(d, "unknown tail strategy " + d.string_or("word", ""));
+    return it->second;
+}
+
+MemoryType memory_type(const Json &d) {
+    static const std::map<std::string, MemoryType> words = {
+        {"auto", MemoryType::Auto},
+        {"heap", MemoryType::Heap},
+        {"stack", MemoryType::Stack},
+        {"register", MemoryType::Register},
+    };
+    auto it = words.find(d.string_or("word", ""));
+    if (it == words.end()) refuse(d, "unknown memory type " + d.string_or("word", ""));
+    return it->second;
+}
+
+LoopAlignStrategy align_strategy(const Json &d) {
+    static const std::map<std::string, LoopAlignStrategy> words = {
+        {"", LoopAlignStrategy::Auto},
+        {"auto", LoopAlignStrategy::Auto},
+        {"align_start", LoopAlignStrategy::AlignStart},
+        {"align_end", LoopAlignStrategy::AlignEnd},
+        {"no_align", LoopAlignStrategy::NoAlign},
+    };
+    auto it = words.find(d.string_or("word", ""));
+    if (it == words.end()) refuse(d, "unknown align strategy " + d.string_or("word", ""));
+    return it->second;
+}
+
+PrefetchBoundStrategy prefetch_strategy(const Json &d) {
+    static const std::map<std::string, PrefetchBoundStrategy> words = {
+        {"", PrefetchBoundStrategy::GuardWithIf},
+        {"guard_with_if", PrefetchBoundStrategy::GuardWithIf},
+        {"clamp", PrefetchBoundStrategy::Clamp},
+        {"non_faulting", PrefetchBoundStrategy::NonFaulting},
+    };
+    auto it = words.find(d.string_or("word", ""));
+    if (it == words.end()) refuse(d, "unknown bound strategy " + d.string_or("word", ""));
+    return it->second;
+}
+
+// Halide qualifies the name of a split loop by its parent's ("x.xi"), so a loop is
+// meant by its whole name or by what follows a dot.
+bool names_loop(const std::string &full, const std::string &name) {
+    if (full == name) return true;
+    return full.size() > name.size() + 1 &&
+           full.compare(full.size() - name.size(), name.size(), name) == 0 &&
+           full[full.size() - name.size() - 1] == '.';
+}
+
+class StageLoops {
+public:
+    StageLoops(const Json &d, Stage stage) : directive(d), stage(std::move(stage)) {}
+
+    VarOrRVar loop(const std::string &name) const {
+        for (const auto &dim : stage.get_schedule().dims()) {
+            if (names_loop(dim.var, name)) return VarOrRVar(name, dim.is_rvar());
+        }
+        refuse(directive, "no loop " + name + " in " + stage.name());
+    }
+    std::vector<VarOrRVar> loops(const std::vector<std::string> &names) const {
+        std::vector<VarOrRVar> out;
+        for (const auto &n : names) out.push_back(loop(n));
+        return out;
+    }
+
+private:
+    const Json &directive;
+    Stage stage;
+};
+
+Stage stage_of(const Json &d, Func f, int64_t index) {
+    if (index == 0) return f;
+    if (index < 0 || index > f.num_update_definitions()) {
+        refuse(d, f.name() + " has no stage " + std::to_string(index));
+    }
+    return f.update((int)index - 1);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Pipeline &pipeline) : pipeline_(pipeline) {
+    std::vector<Function> outputs;
+    for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+    env_ = Internal::build_environment(outputs);
+    order_ = Internal::topological_order(outputs, env_);
+}
+
+Func Scheduler::func(const std::string &name) const {
+    auto alias = alias_.find(name);
+    auto it = env_.find(alias == alias_.end() ? name : alias->second);
+    if (it == env_.end()) throw DirectiveError("no Func " + name + " in this pipeline");
+    return Func(it->second);
+}
+
+std::string Scheduler::name_of(const Function &f) const {
+    auto it = alias_back_.find(f.name());
+    return it == alias_back_.end() ? f.name() : it->second;
+}
+
+void Scheduler::adopt(const Func &f, const std::string &as) {
+    env_.emplace(f.name(), f.function());
+    if (as.empty()) return;
+    alias_[as] = f.name();
+    alias_back_[f.name()] = as;
+}
+
+void Scheduler::apply(const std::vector<Json> &directives) {
+    for (size_t i = 0; i < directives.size(); i++) {
+        try {
+            apply_one(directives[i]);
+        } catch (const JsonError &e) {
+            throw DirectiveError("directive " + std::to_string(i + 1) + ": " + e.what());
+        }
+    }
+}
+
+void Scheduler::apply_one(const Json &d) {
+    const std::string &op = d["op"].as_string();
+    Func f = func(d["func"].as_string());
+    int64_t stage_index = d.int_or("stage", 0);
+    Stage stage = stage_of(d, f, stage_index);
+    StageLoops in_stage(d, stage);
+
+    std::vector<std::string> vars, made, funcs;
+    if (!d["vars"].is_null()) vars = d["vars"].as_strings();
+    if (!d["new"].is_null()) made = d["new"].as_strings();
+    if (!d["funcs"].is_null()) funcs = d["funcs"].as_strings();
+    std::vector<Json> ints = d.items_or_empty("ints");
+
+    auto need = [&](size_t n_vars, size_t n_made, size_t n_ints) {
+        if (vars.size() < n_vars || made.size() < n_made || ints.size() < n_ints) refuse(d, "too few arguments");
+    };
+    auto number = [&](size_t i) {
+        int64_t v = ints[i].as_int();
+        if (v < INT32_MIN || v > INT32_MAX) refuse(d, "number out of range");
+        return (int)v;
+    };
+    auto level = [&]() {
+        const Json &at = d["at"];
+        Func consumer = func(at["func"].as_string());
+        const std::string &name = at["loop"].as_string();
+        int64_t at_stage = at.int_or("stage", -1);
+        for (int64_t s = 0; s <= consumer.num_update_definitions(); s++) {
+            if (at_stage >= 0 && s != at_stage) continue;
+            for (const auto &dim : stage_of(d, consumer, s).get_schedule().dims()) {
+                if (names_loop(dim.var, name)) {
+                    return LoopLevel(consumer, VarOrRVar(name, dim.is_rvar()), (int)at_stage);
+                }
+            }
+        }
+        refuse(d, "no loop " + name + " in " + consumer.name());
+    };
+    auto dimension = [&](const std::string &name) {
+        const auto &args = f.function().args();
+        if (std::find(args.begin(), args.end(), name) == args.end()) {
+            refuse(d, f.name() + " has no dimension " + name);
+        }
+        return Var(name);
+    };
+    auto consumers = [&]() {
+        std::vector<Func> out;
+        for (const auto &n : funcs) out.push_back(func(n));
+        return out;
+    };
+
+    if (op == "compute_root") {
+        f.compute_root();
+    } else if (op == "compute_inline") {
+        f.compute_inline();
+    } else if (op == "compute_at") {
+        f.compute_at(level());
+    } else if (op == "store_root") {
+        f.store_root();
+    } else if (op == "store_at") {
+        f.store_at(level());
+    } else if (op == "hoist_storage") {
+        f.hoist_storage(level());
+    } else if (op == "hoist_storage_root") {
+        f.hoist_storage_root();
+    } else if (op == "store_in") {
+        f.store_in(memory_type(d));
+    } else if (op == "reorder_storage") {
+        std::vector<Var> dims;
+        for (const auto &v : vars) dims.push_back(dimension(v));
+        f.reorder_storage(dims);
+    } else if (op == "fold_storage") {
+        need(1, 0, 1);
+        f.fold_storage(dimension(vars[0]), number(0), d.bool_or("flag", false));
+    } else if (op == "align_storage") {
+        need(1, 0, 1);
+        f.align_storage(dimension(vars[0]), number(0));
+    } else if (op == "bound_storage") {
+        need(1, 0, 1);
+        f.bound_storage(dimension(vars[0]), number(0));
+    } else if (op == "bound") {
+        need(1, 0, 2);
+        f.bound(dimension(vars[0]), number(0), number(1));
+    } else if (op == "bound_extent") {
+        need(1, 0, 1);
+        f.bound_extent(dimension(vars[0]), number(0));
+    } else if (op == "align_bounds") {
+        need(1, 0, 2);
+        f.align_bounds(dimension(vars[0]), number(0), number(1));
+    } else if (op == "align_extent") {
+        need(1, 0, 1);
+        f.align_extent(dimension(vars[0]), number(0));
+    } else if (op == "split") {
+        need(1, 2, 1);
+        VarOrRVar old = in_stage.loop(vars[0]);
+        stage.split(old, VarOrRVar(made[0], old.is_rvar), VarOrRVar(made[1], old.is_rvar), number(0),
+                    tail_strategy(d));
+    } else if (op == "fuse") {
+        need(2, 1, 0);
+        VarOrRVar inner = in_stage.loop(vars[0]), outer = in_stage.loop(vars[1]);
+        stage.fuse(inner, outer, VarOrRVar(made[0], inner.is_rvar || outer.is_rvar));
+    } else if (op == "reorder") {
+        stage.reorder(in_stage.loops(vars));
+    } else if (op == "rename") {
+        need(1, 1, 0);
+        VarOrRVar old = in_stage.loop(vars[0]);
+        stage.rename(old, VarOrRVar(made[0], old.is_rvar));
+    } else if (op == "serial") {
+        need(1, 0, 0);
+        stage.serial(in_stage.loop(vars[0]));
+    } else if (op == "parallel") {
+        need(1, 0, 0);
+        stage.parallel(in_stage.loop(vars[0]));
+    } else if (op == "vectorize") {
+        need(1, 0, 0);
+        stage.vectorize(in_stage.loop(vars[0]));
+    } else if (op == "unroll") {
+        need(1, 0, 0);
+        stage.unroll(in_stage.loop(vars[0]));
+    } else if (op == "atomic") {
+        stage.atomic(d.bool_or("flag", false));
+    } else if (op == "compute_with") {
+        LoopLevel with = level();
+        stage.compute_with(with, align_strategy(d));
+    } else if (op == "prefetch") {
+        need(2, 0, 1);
+        if (funcs.size() != 1) refuse(d, "one Func to prefetch is needed");
+        stage.prefetch(func(funcs[0]), in_stage.loop(vars[0]), in_stage.loop(vars[1]), number(0),
+                       prefetch_strategy(d));
+    } else if (op == "rfactor") {
+        if (vars.size() != made.size()) refuse(d, "as many new Vars as reduction loops are needed");
+        std::vector<std::pair<RVar, Var>> preserved;
+        for (size_t i = 0; i < vars.size(); i++) {
+            VarOrRVar r = in_stage.loop(vars[i]);
+            if (!r.is_rvar) refuse(d, vars[i] + " is no reduction loop");
+            preserved.emplace_back(RVar(vars[i]), Var(made[i]));
+        }
+        adopt(stage.rfactor(preserved), d.string_or("as", ""));
+    } else if (op == "in") {
+        adopt(funcs.empty() ? f.in() : f.in(consumers()), d.string_or("as", ""));
+    } else if (op == "clone_in") {
+        adopt(f.clone_in(consumers()), d.string_or("as", ""));
+    } else {
+        refuse(d, "unknown directive");
+    }
+}
+
+}  // namespace protuner
