@@ -1,0 +1,538 @@
+// Builds the graph. The relations are those of Adams et al. 2019, section 3.1,
+// decided as Halide's Adams2019 decides them, so that features computed from them
+// agree with its own. It differs where that one gives up: a Func read where no
+// bound can be computed is inlined or kept at root, and one with an extern
+// definition is kept at root.
+
+#include "describe_graph.h"
+#include "describe_expr.h"
+
+#include <map>
+#include <set>
+
+namespace protuner::description {
+
+using namespace Halide;
+using namespace Halide::Internal;
+
+namespace {
+
+// Thrown when a relation between two Funcs has no usable bounds.
+struct Unbounded {
+    std::string func, reason;
+};
+
+// What the definition of one stage uses.
+class Uses : public IRVisitor {
+    using IRVisitor::visit;
+
+    void visit(const IntImm *op) override { see(op->type); }
+    void visit(const UIntImm *op) override { see(op->type); }
+    void visit(const FloatImm *op) override { see(op->type); }
+    void visit(const Variable *op) override { see(op->type); }
+    void visit(const Cast *op) override {
+        IRVisitor::visit(op);
+        see(op->type);
+    }
+    void visit(const Reinterpret *op) override {
+        IRVisitor::visit(op);
+        see(op->type);
+    }
+    void visit(const Call *op) override {
+        calls[op->name]++;
+        IRVisitor::visit(op);
+        see(op->type);
+        if (op->call_type != Call::Halide && op->call_type != Call::Image) return;
+        pointwise &= op->args.size() == args.size();
+        for (size_t i = 0; pointwise && i < args.size(); i++) {
+            const Variable *v = op->args[i].as<Variable>();
+            pointwise = v && v->name == args[i];
+        }
+    }
+
+    void see(Type t) {
+        if (t.bits() > 1 && (narrowest.bits() == 0 || t.bits() < narrowest.bits())) narrowest = t;
+    }
+
+    const std::vector<std::string> &args;
+
+public:
+    std::map<std::string, int> calls;
+    Type narrowest;
+    bool pointwise = true;
+
+    explicit Uses(const std::vector<std::string> &args) : args(args) {}
+};
+
+class Analysis {
+public:
+    Analysis(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target)
+        : scheduler(scheduler), target(target) {
+        for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+        resolve_wrappers();
+        order = topological_order(outputs, env);
+        for (const std::string &name : order) refuse_schedule(env.at(name));
+        value_bounds = compute_function_value_bounds(order, env);
+    }
+
+    Graph run() {
+        // Each round finds at most one more Func that has to be inlined or kept
+        // at root, so there are no more rounds than Funcs.
+        for (;;) {
+            try {
+                return attempt();
+            } catch (const Unbounded &u) {
+                settle(u);
+            }
+        }
+    }
+
+private:
+    const Scheduler &scheduler;
+    const Target &target;
+    std::vector<Function> outputs;
+    std::map<std::string, Function> env;
+    std::vector<std::string> order;  // producers first
+    FuncValueBounds value_bounds;
+    std::map<std::string, std::string> inlined;  // name -> why
+    std::map<std::string, std::string> at_root;
+    std::map<std::string, int> index;
+
+    std::string name_of(const std::string &halide_name) const { return scheduler.name_of(env.at(halide_name)); }
+
+    bool is_output(const Function &f) const {
+        for (const Function &o : outputs) {
+            if (o.same_as(f)) return true;
+        }
+        return false;
+    }
+
+    // Makes consumers call the wrappers and clones that in and clone_in made for
+    // them, on copies, as lowering would.
+    void resolve_wrappers() {
+        env = build_environment(outputs);
+        bool any = false;
+        for (const auto &f : env) any |= !f.second.schedule().wrappers().empty();
+        if (!any) return;
+        auto copies = deep_copy(outputs, env);
+        outputs = copies.first;
+        env = wrap_func_calls(copies.second);
+    }
+
+    void refuse_schedule(const Function &f) const {
+        auto refuse = [&](const std::string &what) {
+            throw DescribeError("Func " + name_of(f.name()) + ": the Generator schedules it (" + what +
+                                "); guard its schedule with if (!using_autoscheduler())");
+        };
+        for (int s = 0; s <= (int)f.updates().size(); s++) {
+            const Definition &def = s == 0 ? f.definition() : f.update(s - 1);
+            if (!def.specializations().empty()) refuse("specialize");
+            for (const Split &split : def.schedule().splits()) {
+                if (!is_purified(split)) refuse("split, fuse or rename");
+            }
+            for (const Dim &d : def.schedule().dims()) {
+                if (d.for_type != ForType::Serial && d.for_type != ForType::Extern) {
+                    refuse("parallel, vectorize or unroll of " + d.var);
+                }
+            }
+        }
+    }
+
+    // Halide up to 20 notes in the list of splits that rfactor turned a reduction
+    // loop into a pure one.
+    static bool is_purified(const Split &split) {
+#if HALIDE_VERSION_MAJOR < 21
+        return split.split_type == Split::PurifyRVar;
+#else
+        (void)split;
+        return false;
+#endif
+    }
+
+    void settle(const Unbounded &u) {
+        const Function &f = env.at(u.func);
+        if (f.can_be_inlined() && !is_output(f) && !inlined.count(u.func)) {
+            inlined[u.func] = u.reason;
+            return;
+        }
+        for (const std::string &arg : f.args()) {
+            if (!estimate_of(f, arg)) {
+                throw DescribeError("Func " + name_of(u.func) + ": " + u.reason +
+                                    ", and it cannot be inlined; clamp the coordinate, or call " +
+                                    name_of(u.func) + ".set_estimate(" + arg + ", min, extent)");
+            }
+        }
+        at_root[u.func] = u.reason;
+    }
+
+    struct Estimated {
+        int64_t min, max;
+        bool constant;
+    };
+
+    // The user's bound of a dimension, else the user's estimate.
+    std::optional<Estimated> estimate_of(const Function &f, const std::string &arg) const {
+        std::optional<Estimated> out;
+        auto take = [&](const std::vector<Halide::Internal::Bound> &list, bool constant) {
+            for (const auto &b : list) {
+                if (b.var != arg || !b.min.defined() || !b.extent.defined()) continue;
+                auto min = as_const_int(simplify(Estimates::apply(b.min)));
+                auto extent = as_const_int(simplify(Estimates::apply(b.extent)));
+                if (min && extent) {
+                    out = Estimated{*min, *min + *extent - 1, constant};
+                } else if (!constant) {
+                    throw DescribeError("Func " + name_of(f.name()) + ": the estimate of dimension " + arg +
+                                        " is no constant; give set_estimate numbers");
+                }
+            }
+        };
+        take(f.schedule().estimates(), false);
+        take(f.schedule().bounds(), true);
+        if (out && out->max < out->min) {
+            throw DescribeError("Func " + name_of(f.name()) + ": the estimated extent of dimension " + arg +
+                                " is not positive");
+        }
+        return out;
+    }
+
+    Graph attempt() {
+        Graph g;
+        g.outputs = outputs;
+        index.clear();
+        for (size_t i = 0; i < order.size(); i++) {
+            Node n;
+            n.func = env.at(order[order.size() - 1 - i]);
+            n.name = name_of(n.func.name());
+            index[n.func.name()] = (int)i;
+            g.nodes.push_back(n);
+        }
+        for (Node &n : g.nodes) {
+            const auto &root = at_root.find(n.func.name());
+            if (root != at_root.end()) n.must_root = root->second;
+            const auto &in = inlined.find(n.func.name());
+            if (in != inlined.end()) n.must_inline = in->second;
+        }
+        for (Node &n : g.nodes) {
+            describe_node(g, n);
+        }
+        for (Node &n : g.nodes) {
+            for (Stage &s : n.stages) featurize(g.nodes, n, s);
+        }
+        return g;
+    }
+
+    // The expression with the Funcs that have to be inlined in their places.
+    Expr with_inlined(Expr e) const {
+        if (inlined.empty() || !e.defined()) return e;
+        for (auto name = order.rbegin(); name != order.rend(); ++name) {
+            if (inlined.count(*name)) e = inline_function(e, env.at(*name));
+        }
+        return e;
+    }
+
+    void describe_node(Graph &g, Node &n) {
+        const Function &f = n.func;
+        n.output = is_output(f);
+        if (f.has_extern_definition()) n.must_root = "it is computed by the extern function " + f.extern_function_name();
+
+        Scope<Interval> pure_scope;
+        std::vector<Interval> required;
+        for (const std::string &arg : f.args()) {
+            required.emplace_back(symbol(f, arg, "min"), symbol(f, arg, "max"));
+            pure_scope.push(arg, required.back());
+        }
+        n.computed.resize(f.dimensions());
+        const int last = (int)f.updates().size();
+        for (int s = 0; s <= last; s++) {
+            n.stages.emplace_back();
+            describe_stage(g, n, s, pure_scope);
+            if (s == last) finish_computed(n, required);
+            describe_loops(n, s, pure_scope);
+            describe_edges(g, n, s, pure_scope);
+        }
+        if (n.output) describe_output(n);
+    }
+
+    static Expr symbol(const Function &f, const std::string &var, const char *end) {
+        return Variable::make(Int(32), f.name() + "." + var + "." + end);
+    }
+
+    static const Definition &definition(const Node &n, int s) {
+        return s == 0 ? n.func.definition() : n.func.update(s - 1);
+    }
+
+    // The definition's expressions, and its share of the region computed.
+    void describe_stage(const Graph &, Node &n, int s, const Scope<Interval> &pure_scope) {
+        const Definition &def = definition(n, s);
+        Stage &stage = n.stages[s];
+        stage.name = n.name + (s > 0 ? ".update(" + std::to_string(s - 1) + ")" : "");
+        for (const Expr &e : def.args()) stage.args.push_back(with_inlined(e));
+        for (const Expr &e : def.values()) stage.values.push_back(with_inlined(e));
+        stage.predicate = with_inlined(def.predicate());
+        if (s == 0 && n.func.has_extern_definition()) {
+            for (const ExternFuncArgument &a : n.func.extern_arguments()) {
+                if (a.is_expr()) stage.extern_args.push_back(with_inlined(a.expr));
+            }
+        }
+        stage.associative = s > 0 && !def.schedule().rvars().empty() && associative(n.func.name(), stage);
+
+        Scope<Interval> scope;
+        scope.set_containing_scope(&pure_scope);
+        for (const ReductionVariable &rv : def.schedule().rvars()) scope.push(rv.var, concrete(rv));
+        for (int d = 0; d < n.func.dimensions(); d++) {
+            // A reduction always runs over its whole domain, so its coordinates
+            // are bounded by the domain itself.
+            Interval in = bounds_of_expr_in_scope(stage.args[d], scope, value_bounds);
+            if (!in.is_bounded()) {
+                throw DescribeError("Func " + n.name + ": stage " + stage.name + " writes dimension " +
+                                    n.func.args()[d] + " at a coordinate without bounds; clamp it");
+            }
+            if (s == 0) {
+                n.computed[d].in = in;
+            } else {
+                n.computed[d].in.include(in);
+            }
+        }
+    }
+
+    static bool associative(const std::string &name, const Stage &stage) {
+        try {
+            return prove_associativity(name, stage.args, stage.values).associative();
+        } catch (const Halide::Error &) {
+            return false;
+        }
+    }
+
+    static Interval concrete(const ReductionVariable &rv) {
+        return {simplify(Estimates::apply(rv.min)), simplify(Estimates::apply(rv.min + rv.extent - 1))};
+    }
+
+    void finish_computed(Node &n, const std::vector<Interval> &required) {
+        for (size_t d = 0; d < required.size(); d++) {
+            Computed &c = n.computed[d];
+            c.depends_on_estimate = Estimates::used_by(c.in.min) || Estimates::used_by(c.in.max);
+            c.in.min = simplify(Estimates::apply(c.in.min));
+            c.in.max = simplify(Estimates::apply(c.in.max));
+            if (equal(c.in.min, required[d].min) && equal(c.in.max, required[d].max)) {
+                c.equals_required = true;
+                continue;
+            }
+            const Min *lo = c.in.min.as<Min>();
+            const Max *hi = c.in.max.as<Max>();
+            if (!lo || !hi || !equal(lo->a, required[d].min) || !equal(hi->a, required[d].max)) continue;
+            auto lo_const = as_const_int(lo->b), hi_const = as_const_int(hi->b);
+            if (lo_const && hi_const) c.united = std::make_pair(*lo_const, *hi_const);
+        }
+    }
+
+    // The loops, innermost first. A loop is matched with the region computed as
+    // far as it is known at this stage: before the last stage, without what later
+    // stages add to it.
+    void describe_loops(Node &n, int s, const Scope<Interval> &pure_scope) {
+        const StageSchedule &schedule = definition(n, s).schedule();
+        std::map<std::string, Interval> domain;
+        for (const ReductionVariable &rv : schedule.rvars()) domain[rv.var] = concrete(rv);
+        for (const Dim &dim : schedule.dims()) {
+            Interval in;
+            if (domain.count(dim.var)) {
+                in = domain[dim.var];
+            } else if (pure_scope.contains(dim.var)) {
+                in = pure_scope.get(dim.var);
+            } else {
+                continue;  // Halide's synthetic outermost loop
+            }
+            Loop l;
+            l.var = dim.var;
+            l.pure = dim.is_pure();
+            l.rvar = dim.is_rvar();
+            l.min = in.min;
+            l.max = in.max;
+            for (int d = 0; d < n.func.dimensions(); d++) {
+                if (l.var == n.func.args()[d]) l.pure_dim = d;
+                if (equal(l.min, n.computed[d].in.min) && equal(l.max, n.computed[d].in.max)) {
+                    l.computed_dim = d;
+                    break;
+                }
+            }
+            if (l.computed_dim < 0) {
+                auto lo = as_const_int(l.min), hi = as_const_int(l.max);
+                if (lo && hi) l.constant = std::make_pair(*lo, *hi);
+            }
+            n.stages[s].loops.push_back(l);
+        }
+    }
+
+    void describe_edges(Graph &g, Node &n, int s, const Scope<Interval> &pure_scope) {
+        const Definition &def = definition(n, s);
+        Stage &stage = n.stages[s];
+        std::vector<Expr> all = stage.args;
+        all.insert(all.end(), stage.values.begin(), stage.values.end());
+        if (stage.predicate.defined()) all.push_back(stage.predicate);
+        all.insert(all.end(), stage.extern_args.begin(), stage.extern_args.end());
+        Expr body = Call::make(Int(32), "protuner_stage", all, Call::Extern);
+
+        Uses uses(n.func.args());
+        body.accept(&uses);
+        stage.vector_size = target.natural_vector_size(uses.narrowest);
+        if (s == 0) {
+            for (const Expr &v : stage.values) n.bytes_per_point += v.type().bytes();
+            n.vector_size = stage.vector_size;
+        }
+        n.vector_size = std::max(n.vector_size, stage.vector_size);
+        n.pointwise = !n.func.has_update_definition();
+        n.boundary_condition = n.pointwise && starts_with(n.func.name(), "repeat_edge");
+
+        Scope<Interval> scope;
+        scope.set_containing_scope(&pure_scope);
+        for (const ReductionVariable &rv : def.schedule().rvars()) {
+            scope.push(rv.var, Interval(symbol(n.func, rv.var, "min"), symbol(n.func, rv.var, "max")));
+        }
+        if (n.must_inline.empty()) {
+            for (const auto &box : boxes_required(Estimates::apply(body), scope, value_bounds)) {
+                auto producer = index.find(box.first);
+                if (producer == index.end() || box.first == n.func.name()) continue;
+                Edge e;
+                e.producer = producer->second;
+                e.calls = uses.calls[box.first];
+                const Node &p = g.nodes[e.producer];
+                for (size_t d = 0; d < box.second.size(); d++) {
+                    e.bounds.push_back(edge_bounds(n, stage, p, (int)d, box.second[d]));
+                }
+                stage.edges.push_back(e);
+                n.pointwise &= uses.pointwise;
+            }
+            if (s == 0) describe_extern_inputs(g, n);
+        }
+        n.wrapper = !n.func.has_extern_definition() && n.func.is_wrapper() != nullptr;
+        n.input = !n.output && !n.func.has_update_definition() && n.wrapper && stage.edges.empty();
+    }
+
+    std::pair<Bound, Bound> edge_bounds(const Node &consumer, const Stage &stage, const Node &producer, int d,
+                                        const Interval &in) const {
+        if (at_root.count(producer.func.name())) return fixed_bounds(producer.func, d);
+        const std::string where = stage.name + " reads dimension " + producer.func.args()[d] + " at a coordinate ";
+        if (!in.is_bounded()) throw Unbounded{producer.func.name(), where + "without bounds"};
+        auto end = [&](const Expr &e) {
+            Bound b;
+            b.depends_on_estimate = Estimates::used_by(e);
+            b.formula = simplify(Estimates::apply(e));
+            if (!find_affine(consumer, stage, &b)) {
+                // Asked for here, because only here something can be done about it.
+                auto reason = why_not_json(b.formula, loop_symbols(consumer, stage));
+                if (reason) throw Unbounded{producer.func.name(), where + "whose bounds use " + *reason};
+            }
+            return b;
+        };
+        return {end(in.min), end(in.max)};
+    }
+
+    std::pair<Bound, Bound> fixed_bounds(const Function &f, int d) const {
+        Estimated e = *estimate_of(f, f.args()[d]);
+        Bound lo, hi;
+        lo.affine = hi.affine = true;
+        lo.depends_on_estimate = hi.depends_on_estimate = true;
+        lo.constant = e.min;
+        hi.constant = e.max;
+        return {lo, hi};
+    }
+
+    // Recognises c, v, v*k, v+c and v*k+c in the form that simplify leaves them.
+    bool find_affine(const Node &consumer, const Stage &stage, Bound *b) const {
+        if (auto c = b->formula.as<IntImm>()) {
+            b->affine = true;
+            b->constant = c->value;
+            return true;
+        }
+        Expr rest = b->formula;
+        int64_t constant = 0, coeff = 1;
+        if (const Add *add = rest.as<Add>()) {
+            const IntImm *c = add->b.as<IntImm>();
+            if (!c) return false;
+            constant = c->value;
+            rest = add->a;
+        }
+        if (const Mul *mul = rest.as<Mul>()) {
+            const IntImm *k = mul->b.as<IntImm>();
+            if (!k) return false;
+            coeff = k->value;
+            rest = mul->a;
+        }
+        const Variable *v = rest.as<Variable>();
+        if (!v) return false;
+        for (size_t i = 0; i < stage.loops.size(); i++) {
+            const std::string prefix = consumer.func.name() + "." + stage.loops[i].var;
+            bool is_max = v->name == prefix + ".max";
+            if (!is_max && v->name != prefix + ".min") continue;
+            b->affine = true;
+            b->uses_max = is_max;
+            b->coeff = coeff;
+            b->constant = constant;
+            b->loop = (int)i;
+            return true;
+        }
+        return false;
+    }
+
+    // An extern stage asks for regions of its inputs when it runs. Until then we
+    // suppose that it reads the same region as it computes.
+    void describe_extern_inputs(Graph &g, Node &n) {
+        if (!n.func.has_extern_definition()) return;
+        Stage &stage = n.stages[0];
+        for (const ExternFuncArgument &a : n.func.extern_arguments()) {
+            if (!a.is_func()) continue;
+            Function f(a.func);
+            auto producer = index.find(f.name());
+            if (producer == index.end()) continue;
+            Node &p = g.nodes[producer->second];
+            p.must_root = "the extern stage " + n.name + " reads it whole";
+            bool known = false;
+            for (const Edge &e : stage.edges) known |= e.producer == producer->second;
+            if (known) continue;
+            Edge e;
+            e.producer = producer->second;
+            e.calls = 1;
+            for (int d = 0; d < f.dimensions(); d++) {
+                Bound lo, hi;
+                lo.affine = hi.affine = true;
+                lo.depends_on_estimate = hi.depends_on_estimate = true;
+                if (auto est = estimate_of(f, f.args()[d])) {
+                    lo.constant = est->min;
+                    hi.constant = est->max;
+                } else if (d < (int)stage.loops.size()) {
+                    lo.coeff = hi.coeff = 1;
+                    lo.loop = hi.loop = d;
+                    hi.uses_max = true;
+                }
+                e.bounds.emplace_back(lo, hi);
+            }
+            e.jacobians.push_back({Matrix(f.dimensions(), std::vector<Derivative>(stage.loops.size())), 1, {}});
+            stage.edges.push_back(e);
+            n.pointwise = false;
+        }
+    }
+
+    void describe_output(Node &n) const {
+        for (const std::string &arg : n.func.args()) {
+            auto e = estimate_of(n.func, arg);
+            if (!e) {
+                throw DescribeError("output " + n.name + ": dimension " + arg + " has no estimate; in the Generator, call " +
+                                    n.name + ".set_estimate(" + arg + ", min, extent)");
+            }
+            n.estimate.push_back({e->min, e->max, e->constant});
+        }
+        if (n.func.output_buffers().empty()) return;
+        const Parameter &buffer = n.func.output_buffers()[0];
+        for (int d = 0; d < buffer.dimensions(); d++) {
+            Expr stride = buffer.stride_constraint(d);
+            if (stride.defined() && is_const_one(stride)) n.innermost_dims.push_back(d);
+        }
+    }
+};
+
+}  // namespace
+
+Graph analyse(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target) {
+    return Analysis(scheduler, pipeline, target).run();
+}
+
+}  // namespace protuner::description
