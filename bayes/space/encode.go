@@ -1,0 +1,123 @@
+package space
+
+import "hash/fnv"
+
+// Column is one input of a model.
+type Column struct {
+	Param int // the parameter it comes from
+	// Equal says that the column's values only compare as same (distance 0)
+	// or not (distance 1).
+	Equal bool
+}
+
+// Encoder turns points into model inputs: numbers of the parameter's scale in
+// [0, 1], and the parametrisation of permutations under which the kernel's
+// squared distance is the semimetric of paper section 4.1.
+type Encoder struct {
+	s       *Space
+	noLog   bool
+	metrics []Metric
+	columns []Column
+}
+
+// EncodeOptions changes what the space says, for ablations.
+type EncodeOptions struct {
+	NoLog  bool    // measure distances between values even where Log is set
+	Metric *Metric // of every permutation; nil: each one's own
+}
+
+// Encoder returns the space's encoder. Columns: one per numeric or categorical
+// parameter; per permutation of n elements n (Spearman: the position of each
+// element over n; Hamming: the element at each position), n(n-1)/2 (Kendall:
+// which of two elements is first) or 1 (naive).
+func (s *Space) Encoder(o EncodeOptions) *Encoder {
+	e := &Encoder{s: s, noLog: o.NoLog}
+	for i := range s.params {
+		p := &s.params[i]
+		m := p.Metric
+		if o.Metric != nil {
+			m = *o.Metric
+		}
+		e.metrics = append(e.metrics, m)
+		n, equal := 1, p.Type == Categorical
+		if p.Type == Permutation {
+			switch m {
+			case Spearman:
+				n = p.Size
+			case Kendall:
+				n = p.Size * (p.Size - 1) / 2
+			case Hamming:
+				n, equal = p.Size, true
+			case Naive:
+				equal = true
+			}
+		}
+		for range n {
+			e.columns = append(e.columns, Column{Param: i, Equal: equal})
+		}
+	}
+	return e
+}
+
+// Columns describes the inputs.
+func (e *Encoder) Columns() []Column { return e.columns }
+
+// Encode appends the inputs of x, len(Columns()) of them.
+func (e *Encoder) Encode(dst []float64, x Point) []float64 {
+	for i := range e.s.params {
+		p := &e.s.params[i]
+		v := x[e.s.offset[i]:][:p.width()]
+		switch p.Type {
+		case Permutation:
+			dst = encodeOrder(dst, v, e.metrics[i])
+		case Categorical:
+			dst = append(dst, v[0])
+		default:
+			dst = append(dst, e.unit(p, v[0]))
+		}
+	}
+	return dst
+}
+
+func (e *Encoder) unit(p *Param, v float64) float64 {
+	if e.noLog && p.Log {
+		q := *p
+		q.Log = false
+		return q.Unit(v)
+	}
+	return p.Unit(v)
+}
+
+func encodeOrder(dst, perm []float64, m Metric) []float64 {
+	n := len(perm)
+	switch m {
+	case Hamming:
+		return append(dst, perm...)
+	case Naive:
+		h := fnv.New64a()
+		for _, v := range perm {
+			_, _ = h.Write([]byte{byte(v)}) // never fails
+		}
+		return append(dst, float64(h.Sum64()>>12))
+	}
+	at := make([]float64, n)
+	for k, v := range perm {
+		at[int(v)] = float64(k)
+	}
+	if m == Spearman {
+		for _, k := range at {
+			dst = append(dst, k/float64(n))
+		}
+		return dst
+	}
+	for a := range n {
+		for b := a + 1; b < n; b++ {
+			first := 0.0
+			if at[a] < at[b] {
+				first = 1
+			}
+			dst = append(dst, first)
+		}
+	}
+	return dst
+}

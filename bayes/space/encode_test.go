@@ -1,0 +1,106 @@
+package space_test
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/protuner/protuner/bayes/space"
+)
+
+// distanceOrders is the semimetric between two orders (paper section 4.1). The
+// Kendall distance counts each discordant pair twice, as the paper's double
+// sum does.
+func distanceOrders(m space.Metric, a, b []int) float64 {
+	n := len(a)
+	pa, pb := make([]int, n), make([]int, n)
+	for k := range n {
+		pa[a[k]], pb[b[k]] = k, k
+	}
+	d := 0.0
+	for i := range n {
+		switch m {
+		case space.Spearman:
+			d += math.Pow(float64(pa[i]-pb[i]), 2)
+		case space.Hamming, space.Naive:
+			if a[i] != b[i] {
+				d++
+			}
+		case space.Kendall:
+			for j := range n {
+				if (pa[i] < pa[j]) != (pb[i] < pb[j]) {
+					d++
+				}
+			}
+		}
+	}
+	if m == space.Naive {
+		return math.Min(d, 1)
+	}
+	return d
+}
+
+// TestPermutationEncodings checks that the squared distance of the encodings
+// is proportional to each semimetric of paper section 4.1.
+func TestPermutationEncodings(t *testing.T) {
+	const n = 6
+	rng := rand.New(rand.NewSource(1))
+	// Kendall's double sum counts each pair twice; Spearman's columns are over n.
+	scale := map[space.Metric]float64{space.Spearman: n * n, space.Kendall: 2, space.Hamming: 1, space.Naive: 1}
+	for m, k := range scale {
+		s, err := space.New([]space.Param{{Name: "p", Type: space.Permutation, Size: n, Metric: m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enc := s.Encoder(space.EncodeOptions{})
+		for range 200 {
+			a, _ := s.Sample(rng)
+			b, _ := s.Sample(rng)
+			ea, eb := enc.Encode(nil, a), enc.Encode(nil, b)
+			d := 0.0
+			for c, col := range enc.Columns() {
+				switch {
+				case !col.Equal:
+					d += (ea[c] - eb[c]) * (ea[c] - eb[c])
+				case ea[c] != eb[c]:
+					d++
+				}
+			}
+			want := distanceOrders(m, s.Config(a).Order("p"), s.Config(b).Order("p"))
+			if math.Abs(d*k-want) > 1e-9 {
+				t.Fatalf("%v of %v and %v: columns say %v, definition %v", m, a, b, d*k, want)
+			}
+		}
+	}
+}
+
+// TestPaperFigure3 is the worked example of the paper: (1 2 3 4) and (2 4 3 1).
+func TestPaperFigure3(t *testing.T) {
+	a, b := []int{0, 1, 2, 3}, []int{1, 3, 2, 0}
+	for m, want := range map[space.Metric]float64{space.Kendall: 8, space.Spearman: 14, space.Hamming: 3, space.Naive: 1} {
+		if got := distanceOrders(m, a, b); got != want {
+			t.Errorf("%v: %v, want %v", m, got, want)
+		}
+	}
+}
+
+func TestEncodeUnit(t *testing.T) {
+	s, err := space.New([]space.Param{
+		{Name: "tile", Type: space.Ordinal, Values: []float64{64, 1, 8}, Log: true},
+		{Name: "one", Type: space.Integer, Min: 3, Max: 3},
+		{Name: "mode", Type: space.Categorical, Categories: []string{"a", "b"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Parse(map[string]any{"tile": 8, "one": 3, "mode": "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Encoder(space.EncodeOptions{}).Encode(nil, c.Point()); math.Abs(got[0]-0.5) > 1e-12 || got[1] != 0 || got[2] != 1 {
+		t.Errorf("log: %v", got)
+	}
+	if got := s.Encoder(space.EncodeOptions{NoLog: true}).Encode(nil, c.Point()); math.Abs(got[0]-7.0/63) > 1e-12 {
+		t.Errorf("no log: %v", got)
+	}
+}
