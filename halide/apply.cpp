@@ -5,11 +5,9 @@
 
 namespace protuner {
 
-void apply(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target,
+void apply(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &,
            Halide::AutoSchedulerResults *results) {
     Scheduler(pipeline).apply(session.hello.items_or_empty("directives"));
-    results->target = target;
-    results->autoscheduler_params.name = "ProTuner";
     // The text is made by protuner, so that the .schedule.h Halide writes and the one
     // that `protuner export` writes are the same.
     results->schedule_source = session.hello.string_or("schedule_source", "");

@@ -29,6 +29,11 @@ int descriptor(const Halide::AutoschedulerParams &params, const char *key) {
     return atoi(it->second.c_str());
 }
 
+[[noreturn]] void give_up(const Session &session, const char *why) {
+    send_message(session.out, Json::object().set("type", "error").set("message", why));
+    _exit(1);
+}
+
 void run(const Halide::Pipeline &pipeline, const Halide::Target &target,
          const Halide::AutoschedulerParams &params, Halide::AutoSchedulerResults *results) {
     Session session;
@@ -59,9 +64,10 @@ void run(const Halide::Pipeline &pipeline, const Halide::Target &target,
         } else {
             throw JsonError("unknown mode " + mode);
         }
+    } catch (const Halide::Error &e) {  // no std::exception
+        give_up(session, e.what());
     } catch (const std::exception &e) {
-        send_message(session.out, Json::object().set("type", "error").set("message", e.what()));
-        _exit(1);
+        give_up(session, e.what());
     }
     // Nothing of the Generator's own outputs is wanted in these modes.
     _exit(0);

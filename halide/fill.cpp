@@ -1,0 +1,105 @@
+#include "fill.h"
+
+#include <cstring>
+#include <fstream>
+
+#include "compare.h"
+
+namespace protuner {
+
+namespace {
+
+uint64_t mix(uint64_t x) {  // SplitMix64's output function (Steele, Lea, Flood 2014)
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+uint64_t hash_name(const std::string &s) {
+    uint64_t h = 1469598103934665603ull;  // FNV-1a
+    for (unsigned char c : s) h = (h ^ c) * 1099511628211ull;
+    return h;
+}
+
+void store(halide_type_t type, uint8_t *at, double real, int64_t whole) {
+    if (type.code == halide_type_float && type.bits == 64) {
+        memcpy(at, &real, 8);
+    } else if (type.code == halide_type_float && type.bits == 32) {
+        float f = (float)real;
+        memcpy(at, &f, 4);
+    } else if (type.code == halide_type_float) {
+        uint16_t h = float_to_half((float)real);
+        memcpy(at, &h, 2);
+    } else if (type.code == halide_type_bfloat) {
+        float f = (float)real;
+        uint32_t bits;
+        memcpy(&bits, &f, 4);
+        uint16_t h = (uint16_t)(bits >> 16);
+        memcpy(at, &h, 2);
+    } else {
+        memcpy(at, &whole, (type.bits + 7) / 8);
+    }
+}
+
+// Visits the elements with dimension 0 fastest, whatever their storage order, so that
+// a value depends on its coordinates and not on the strides a pipeline asks for.
+template<typename F>
+void each_element(const Argument &a, const std::vector<int> &order, F f) {
+    size_t n = a.extents.size(), width = (a.type.bits + 7) / 8;
+    std::vector<int64_t> stride(n), position(n, 0);
+    int64_t s = 1;
+    for (int d : order) {
+        stride[d] = s;
+        s *= a.extents[d];
+    }
+    for (int64_t i = 0; i < s; i++) {
+        int64_t at = 0;
+        for (size_t d = 0; d < n; d++) at += position[d] * stride[d];
+        f(i, (size_t)at * width);
+        for (size_t d = 0; d < n; d++) {
+            if (++position[d] < a.extents[d]) break;
+            position[d] = 0;
+        }
+    }
+}
+
+void fill_random(const Argument &a, uint64_t seed, const std::vector<int> &order, uint8_t *data) {
+    uint64_t base = mix(seed ^ hash_name(a.name));
+    each_element(a, order, [&](int64_t i, size_t at) {
+        uint64_t r = mix(base + (uint64_t)i);
+        int64_t whole = a.type.bits == 1 ? (int64_t)(r & 1) : a.type.bits <= 16 ? (int64_t)r : (int64_t)(r & 0xffff);
+        store(a.type, data + at, (double)(r >> 11) * 0x1p-53, whole);
+    });
+}
+
+void fill_raw(const Argument &a, const std::string &path, const std::vector<int> &order, uint8_t *data, size_t bytes) {
+    std::ifstream in(path, std::ios::binary);
+    std::vector<char> raw((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    if (!in.good() && !in.eof()) throw std::runtime_error("input " + a.name + ": cannot read " + path);
+    if (raw.size() != bytes) {
+        throw std::runtime_error("input " + a.name + ": " + path + " has " + std::to_string(raw.size()) +
+                                 " bytes, " + std::to_string(bytes) + " are needed");
+    }
+    size_t width = (a.type.bits + 7) / 8;
+    each_element(a, order, [&](int64_t i, size_t at) { memcpy(data + at, raw.data() + (size_t)i * width, width); });
+}
+
+}  // namespace
+
+void fill_input(const Argument &a, const std::vector<int> &order, uint8_t *data, size_t bytes) {
+    size_t colon = a.fill.find(':');
+    std::string rule = a.fill.substr(0, colon), value = colon == std::string::npos ? "" : a.fill.substr(colon + 1);
+    if (rule == "random") {
+        fill_random(a, strtoull(value.c_str(), nullptr, 10), order, data);
+    } else if (rule == "constant") {
+        double v = strtod(value.c_str(), nullptr);
+        each_element(a, order, [&](int64_t, size_t at) { store(a.type, data + at, v, (int64_t)v); });
+    } else if (rule == "raw") {
+        fill_raw(a, value, order, data, bytes);
+    } else {
+        throw std::runtime_error("input " + a.name + ": unknown fill " + a.fill);
+    }
+}
+
+}  // namespace protuner

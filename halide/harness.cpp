@@ -1,0 +1,432 @@
+#include "harness.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <numeric>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compare.h"
+#include "fill.h"
+
+namespace protuner {
+
+namespace {
+
+// Wider than any vector, so that an overrun by one store is seen.
+constexpr size_t kGuard = 256;
+constexpr uint8_t kGuardByte = 0x5a;
+// Halide's own Buffer aligns to 128 bytes; timings of ahead-of-time builds rest on it.
+constexpr size_t kAlignment = 128;
+// Dimensions shorter than this keep their extent at the second size: they are
+// channels or kernels, which algorithms take as given.
+constexpr int64_t kCropFrom = 32;
+// Odd and larger than the usual vector remainders, so that neither a power of two nor
+// a multiple of three, five or seven divides what is left.
+constexpr int64_t kCrop = 11;
+
+size_t element_count(const std::vector<int64_t> &extents) {
+    size_t n = 1;
+    for (int64_t e : extents) n *= (size_t)e;
+    return n;
+}
+
+std::vector<uint8_t> scalar_bytes(const Argument &a) {
+    std::vector<uint8_t> bytes(8, 0);
+    if (a.type.code == halide_type_float && a.type.bits == 32) {
+        float f = (float)a.value;
+        memcpy(bytes.data(), &f, 4);
+    } else if (a.type.code == halide_type_float && a.type.bits == 64) {
+        memcpy(bytes.data(), &a.value, 8);
+    } else {
+        memcpy(bytes.data(), &a.int_value, 8);  // little-endian: the low bytes serve any width
+    }
+    return bytes;
+}
+
+void checked_call(EntryPoint entry, std::vector<void *> &argv) {
+    int code = entry(argv.data());
+    if (code != 0) throw RunError(code, "the pipeline answered with Halide's error " + std::to_string(code));
+}
+
+}  // namespace
+
+DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
+                         const std::vector<int> &order) {
+    dims_.resize(extents.size());
+    int64_t stride = 1;
+    for (int d : order) {
+        dims_[d].min = (int32_t)mins[d];
+        dims_[d].extent = (int32_t)extents[d];
+        dims_[d].stride = (int32_t)stride;
+        stride *= extents[d];
+    }
+    bytes_ = (size_t)stride * ((type.bits + 7) / 8);
+    size_t whole = (bytes_ + 2 * kGuard + kAlignment - 1) / kAlignment * kAlignment;
+    memory_ = (uint8_t *)aligned_alloc(kAlignment, whole);
+    if (!memory_) throw std::bad_alloc();
+    data_ = memory_ + kGuard;
+    memset(memory_, kGuardByte, kGuard);
+    memset(data_ + bytes_, kGuardByte, kGuard);
+    buffer_.host = data_;
+    buffer_.type = type;
+    buffer_.dimensions = (int32_t)dims_.size();
+    buffer_.dim = dims_.data();
+}
+
+DenseBuffer::~DenseBuffer() {
+    free(memory_);
+}
+
+bool DenseBuffer::guards_intact() const {
+    for (size_t i = 0; i < kGuard; i++) {
+        if (memory_[i] != kGuardByte || data_[bytes_ + i] != kGuardByte) return false;
+    }
+    return true;
+}
+
+Bench::Bench(EntryPoint entry, const DataSet &data) : entry_(entry), data_(data) {
+    int fd = open(data.path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw std::runtime_error("cannot open the data set " + data.path);
+    struct stat st = {};
+    fstat(fd, &st);
+    file_bytes_ = (size_t)st.st_size;
+    void *map = mmap(nullptr, file_bytes_, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED) throw std::runtime_error("cannot map the data set " + data.path);
+    file_ = (uint8_t *)map;
+
+    size_t n = data.slots.size();
+    scalars_.resize(n);
+    inputs_.resize(n);
+    outputs_.resize(n);
+    argv_.resize(n);
+    for (size_t i = 0; i < n; i++) {
+        const auto &slot = data.slots[i];
+        const Argument &a = slot.argument;
+        if (!a.buffer) {
+            scalars_[i] = scalar_bytes(a);
+            argv_[i] = scalars_[i].data();
+        } else if (!a.output) {
+            // A private copy in written memory: a mapping's pages would be shared and
+            // placed differently from what the pipeline's users allocate.
+            inputs_[i] = std::make_unique<DenseBuffer>(a.type, a.mins, a.extents, slot.order);
+            if (slot.offset < 0) {
+                memset(inputs_[i]->data(), 0, inputs_[i]->bytes());
+            } else {
+                memcpy(inputs_[i]->data(), file_ + slot.offset, inputs_[i]->bytes());
+            }
+            argv_[i] = inputs_[i]->raw();
+        }
+    }
+    allocate_outputs(0);
+}
+
+Bench::~Bench() {
+    if (file_) munmap(file_, file_bytes_);
+}
+
+void Bench::allocate_outputs(size_t size) {
+    for (size_t i = 0; i < data_.slots.size(); i++) {
+        const auto &slot = data_.slots[i];
+        if (!slot.argument.output) continue;
+        const auto &r = slot.regions[size];
+        outputs_[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
+        // The complement of the truth: an element that is never written cannot pass.
+        const uint8_t *truth = file_ + r.offset;
+        uint8_t *out = outputs_[i]->data();
+        for (size_t b = 0; b < outputs_[i]->bytes(); b++) out[b] = (uint8_t)~truth[b];
+        argv_[i] = outputs_[i]->raw();
+    }
+}
+
+void Bench::run() {
+    checked_call(entry_, argv_);
+}
+
+CheckResult Bench::check(size_t size, const Tolerance &tolerance) {
+    allocate_outputs(size);
+    run();
+    CheckResult r = compare(size, tolerance);
+    if (size != 0) allocate_outputs(0);
+    return r;
+}
+
+CheckResult Bench::recheck(const Tolerance &tolerance) {
+    return compare(0, tolerance);
+}
+
+CheckResult Bench::compare(size_t size, const Tolerance &tolerance) {
+    for (size_t i = 0; i < data_.slots.size(); i++) {
+        const auto &slot = data_.slots[i];
+        if (slot.argument.output) {
+            if (!outputs_[i]->guards_intact()) return {false, slot.argument.name + ": written outside the buffer"};
+            const auto &r = slot.regions[size];
+            auto bad = first_difference(slot.argument.type, outputs_[i]->data(), file_ + r.offset,
+                                        element_count(r.extents), tolerance);
+            if (!bad.empty()) return {false, slot.argument.name + " at size " + std::to_string(size) + ": " + bad};
+        } else if (slot.argument.buffer && slot.offset >= 0) {
+            if (!inputs_[i]->guards_intact() ||
+                memcmp(inputs_[i]->data(), file_ + slot.offset, inputs_[i]->bytes()) != 0) {
+                return {false, slot.argument.name + ": an input was written to"};
+            }
+        }
+    }
+    return {};
+}
+
+std::vector<int64_t> Bench::time(const TimingProtocol &p) {
+    using clock = std::chrono::steady_clock;
+    std::vector<int64_t> samples;
+    int64_t total = 0, best = INT64_MAX;
+    while ((int64_t)samples.size() < p.max_samples &&
+           (total < p.min_total_ns || (int64_t)samples.size() < p.min_samples)) {
+        auto start = clock::now();
+        int code = entry_(argv_.data());
+        auto end = clock::now();
+        if (code != 0) throw RunError(code, "the pipeline answered with Halide's error " + std::to_string(code));
+        int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
+        samples.push_back(ns);
+        total += ns;
+        best = std::min(best, ns);
+        if (p.give_up_ns > 0 && samples.size() >= 2 && best > p.give_up_ns) break;
+    }
+    return samples;
+}
+
+namespace {
+
+// A pipeline called with buffers that have no memory writes into them which region
+// and strides it needs, and computes nothing.
+struct Query {
+    std::vector<std::vector<halide_dimension_t>> dims;
+    std::vector<halide_buffer_t> buffers;
+};
+
+Query query_bounds(EntryPoint entry, const std::vector<Argument> &arguments, std::vector<std::vector<uint8_t>> &scalars) {
+    Query q;
+    q.dims.resize(arguments.size());
+    q.buffers.resize(arguments.size());
+    std::vector<void *> argv(arguments.size());
+    for (size_t i = 0; i < arguments.size(); i++) {
+        const Argument &a = arguments[i];
+        if (!a.buffer) {
+            argv[i] = scalars[i].data();
+            continue;
+        }
+        q.dims[i].resize(a.extents.size());
+        int64_t stride = 1;
+        for (size_t d = 0; d < a.extents.size(); d++) {
+            q.dims[i][d].min = (int32_t)a.mins[d];
+            q.dims[i][d].extent = (int32_t)a.extents[d];
+            q.dims[i][d].stride = (int32_t)stride;
+            stride *= a.extents[d];
+        }
+        q.buffers[i].type = a.type;
+        q.buffers[i].dimensions = (int32_t)a.extents.size();
+        q.buffers[i].dim = q.dims[i].data();
+        argv[i] = &q.buffers[i];
+    }
+    checked_call(entry, argv);
+    return q;
+}
+
+std::vector<int> storage_order(const std::vector<halide_dimension_t> &dims) {
+    std::vector<int> order(dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return dims[a].stride < dims[b].stride; });
+    return order;
+}
+
+DataSet::Region whole_region(const Argument &a) {
+    DataSet::Region r;
+    r.mins = a.mins;
+    r.extents = a.extents;
+    return r;
+}
+
+DataSet::Region cropped_region(const Argument &a) {
+    DataSet::Region r = whole_region(a);
+    for (int64_t &e : r.extents) {
+        if (e >= kCropFrom) e -= kCrop;
+    }
+    return r;
+}
+
+int64_t region_bytes(const Argument &a, const std::vector<int64_t> &extents) {
+    return (int64_t)element_count(extents) * ((a.type.bits + 7) / 8);
+}
+
+// Page-aligned, so that nothing of one buffer shares a page with another.
+int64_t next_offset(int64_t offset, int64_t bytes) {
+    return (offset + bytes + 4095) / 4096 * 4096;
+}
+
+void write_at(int fd, int64_t offset, const uint8_t *data, size_t bytes, const std::string &path) {
+    while (bytes > 0) {
+        ssize_t k = pwrite(fd, data, bytes, offset);
+        if (k <= 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
+        data += k;
+        bytes -= (size_t)k;
+        offset += k;
+    }
+}
+
+}  // namespace
+
+DataSet make_data_set(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path) {
+    DataSet set;
+    set.path = path;
+    std::vector<std::vector<uint8_t>> scalars;
+    for (const Argument &a : arguments) scalars.push_back(scalar_bytes(a));
+    Query q = query_bounds(entry, arguments, scalars);
+
+    int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
+    struct Closer {
+        int fd;
+        ~Closer() { close(fd); }
+    } closer{fd};
+
+    int64_t offset = 0;
+    std::vector<std::unique_ptr<DenseBuffer>> buffers(arguments.size());
+    std::vector<void *> argv(arguments.size());
+    bool cropped = false;
+    for (size_t i = 0; i < arguments.size(); i++) {
+        DataSet::Slot slot;
+        slot.argument = arguments[i];
+        Argument &a = slot.argument;
+        if (a.buffer) slot.order = storage_order(q.dims[i]);
+        if (!a.buffer) {
+            argv[i] = scalars[i].data();
+        } else if (a.output) {
+            slot.regions = {whole_region(a), cropped_region(a)};
+            cropped |= slot.regions[0].extents != slot.regions[1].extents;
+            for (auto &r : slot.regions) {
+                r.offset = offset;
+                r.bytes = region_bytes(a, r.extents);
+                offset = next_offset(offset, r.bytes);
+            }
+        } else {
+            bool raw = a.fill.compare(0, 4, "raw:") == 0;
+            for (size_t d = 0; d < a.extents.size(); d++) {
+                const auto &need = q.dims[i][d];
+                int64_t lo = std::min(a.mins[d], (int64_t)need.min);
+                int64_t hi = std::max(a.mins[d] + a.extents[d], (int64_t)need.min + need.extent);
+                if (raw && (lo != a.mins[d] || hi != a.mins[d] + a.extents[d])) {
+                    throw std::runtime_error(
+                        "input " + a.name + " is too small: the estimated output needs [" + std::to_string(need.min) +
+                        ", " + std::to_string(need.min + need.extent - 1) + "] in dimension " + std::to_string(d) +
+                        ", it has [" + std::to_string(a.mins[d]) + ", " + std::to_string(a.mins[d] + a.extents[d] - 1) + "]");
+                }
+                a.mins[d] = lo;
+                a.extents[d] = hi - lo;
+            }
+            buffers[i] = std::make_unique<DenseBuffer>(a.type, a.mins, a.extents, slot.order);
+            fill_input(a, slot.order, buffers[i]->data(), buffers[i]->bytes());
+            slot.offset = offset;
+            write_at(fd, offset, buffers[i]->data(), buffers[i]->bytes(), path);
+            offset = next_offset(offset, (int64_t)buffers[i]->bytes());
+            argv[i] = buffers[i]->raw();
+        }
+        set.slots.push_back(slot);
+    }
+
+    set.sizes = cropped ? 2 : 1;
+    for (size_t size = 0; size < set.sizes; size++) {
+        std::vector<std::unique_ptr<DenseBuffer>> outputs(arguments.size());
+        for (size_t i = 0; i < arguments.size(); i++) {
+            if (!arguments[i].output) continue;
+            const auto &slot = set.slots[i];
+            outputs[i] = std::make_unique<DenseBuffer>(slot.argument.type, slot.regions[size].mins,
+                                                       slot.regions[size].extents, slot.order);
+            memset(outputs[i]->data(), 0, outputs[i]->bytes());
+            argv[i] = outputs[i]->raw();
+        }
+        try {
+            checked_call(entry, argv);
+        } catch (const RunError &) {
+            // A pipeline may fix its sizes; then only the estimated one can be checked.
+            if (size == 0) throw;
+            set.sizes = 1;
+            break;
+        }
+        for (size_t i = 0; i < arguments.size(); i++) {
+            if (!outputs[i]) continue;
+            write_at(fd, set.slots[i].regions[size].offset, outputs[i]->data(), outputs[i]->bytes(), path);
+        }
+    }
+    // The last region may end short of its page.
+    if (ftruncate(fd, std::max<int64_t>(offset, 4096)) != 0) throw std::runtime_error("cannot size " + path);
+    return set;
+}
+
+Json DataSet::to_json() const {
+    Json list = Json::array();
+    for (const Slot &s : slots) {
+        const Argument &a = s.argument;
+        Json j = Json::object();
+        j.set("name", a.name).set("buffer", a.buffer).set("output", a.output);
+        j.set("code", (int)a.type.code).set("bits", (int)a.type.bits);
+        j.set("value", a.value).set("int_value", a.int_value);
+        j.set("mins", Json(a.mins)).set("extents", Json(a.extents));
+        j.set("order", Json(s.order)).set("offset", s.offset);
+        Json regions = Json::array();
+        for (const Region &r : s.regions) {
+            regions.push(Json::object()
+                             .set("mins", Json(r.mins))
+                             .set("extents", Json(r.extents))
+                             .set("offset", r.offset)
+                             .set("bytes", r.bytes));
+        }
+        j.set("regions", std::move(regions));
+        list.push(std::move(j));
+    }
+    return Json::object().set("slots", std::move(list)).set("sizes", sizes).set("path", path);
+}
+
+namespace {
+std::vector<int64_t> int_list(const Json &j) {
+    std::vector<int64_t> out;
+    for (const Json &x : j.items()) out.push_back(x.as_int());
+    return out;
+}
+}  // namespace
+
+DataSet DataSet::from_json(const Json &j) {
+    DataSet set;
+    set.path = j["path"].as_string();
+    set.sizes = (size_t)j["sizes"].as_int();
+    for (const Json &s : j["slots"].items()) {
+        Slot slot;
+        Argument &a = slot.argument;
+        a.name = s["name"].as_string();
+        a.buffer = s["buffer"].as_bool();
+        a.output = s["output"].as_bool();
+        a.type = halide_type_t((halide_type_code_t)s["code"].as_int(), (uint8_t)s["bits"].as_int());
+        a.value = s["value"].as_double();
+        a.int_value = s["int_value"].as_int();
+        a.mins = int_list(s["mins"]);
+        a.extents = int_list(s["extents"]);
+        for (int64_t d : int_list(s["order"])) slot.order.push_back((int)d);
+        slot.offset = s["offset"].as_int();
+        for (const Json &r : s["regions"].items()) {
+            Region region;
+            region.mins = int_list(r["mins"]);
+            region.extents = int_list(r["extents"]);
+            region.offset = r["offset"].as_int();
+            region.bytes = r["bytes"].as_int();
+            slot.regions.push_back(region);
+        }
+        set.slots.push_back(slot);
+    }
+    return set;
+}
+
+}  // namespace protuner

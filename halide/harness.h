@@ -1,0 +1,140 @@
+// Runs one compiled pipeline on real data: buffers, inputs, timing, comparison with
+// the reference. It knows a pipeline only as Halide's argv entry point and needs no
+// compiler, so the fork server's children and the runner of ahead-of-time builds
+// time and check in exactly the same way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "HalideRuntime.h"
+#include "json.h"
+
+namespace protuner {
+
+// Halide's uniform entry point: pointers to scalars and to halide_buffer_t.
+using EntryPoint = int (*)(void **);
+
+// A pipeline that answers with one of Halide's error codes.
+struct RunError : std::runtime_error {
+    int code;
+    RunError(int c, const std::string &what) : std::runtime_error(what), code(c) {}
+};
+
+// One argument of the pipeline, in the order of its entry point.
+struct Argument {
+    std::string name;
+    bool buffer = false;
+    bool output = false;
+    halide_type_t type;
+    std::vector<int64_t> mins, extents;  // buffers: the region to allocate
+    std::string fill;                    // input buffers: random:SEED, constant:V, raw:PATH
+    double value = 0;                    // scalars
+    int64_t int_value = 0;               // scalars of integer type
+};
+
+// A dense buffer whose storage order is the one the pipeline asks for, between two
+// guard zones that tell whether anything was written beside it.
+class DenseBuffer {
+public:
+    // `order` lists the dimensions innermost first.
+    DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
+                const std::vector<int> &order);
+    ~DenseBuffer();
+    DenseBuffer(const DenseBuffer &) = delete;
+    DenseBuffer &operator=(const DenseBuffer &) = delete;
+
+    halide_buffer_t *raw() { return &buffer_; }
+    uint8_t *data() { return data_; }
+    const uint8_t *data() const { return data_; }
+    size_t bytes() const { return bytes_; }
+    bool guards_intact() const;
+
+private:
+    halide_buffer_t buffer_ = {};
+    std::vector<halide_dimension_t> dims_;
+    uint8_t *memory_ = nullptr;
+    uint8_t *data_ = nullptr;
+    size_t bytes_ = 0;
+};
+
+// What every candidate of a pipeline is run on: the input data, and for each of the
+// output sizes the region and the reference's results. Sizes[0] is the estimated
+// size, sizes[1], where there is one, is no multiple of any tile.
+struct DataSet {
+    struct Region {
+        std::vector<int64_t> mins, extents;
+        int64_t offset = 0;  // of the reference's results in the data file
+        int64_t bytes = 0;
+    };
+    struct Slot {
+        Argument argument;
+        std::vector<int> order;       // storage order, innermost first
+        int64_t offset = 0;           // of an input's data in the data file; -1 for one never read
+        std::vector<Region> regions;  // outputs: one per size
+    };
+    std::vector<Slot> slots;
+    size_t sizes = 1;
+    std::string path;  // of the data file
+
+    Json to_json() const;
+    static DataSet from_json(const Json &j);
+};
+
+// How far floating-point results may be from the reference's: reassociation and
+// fused multiply-add change them. Integers may not differ by more than `integer`.
+struct Tolerance {
+    double relative = 1e-4;  // of the reference's value
+    double absolute = 1e-5;  // of the largest magnitude in the reference's output
+    int64_t integer = 0;
+};
+
+struct CheckResult {
+    bool ok = true;
+    std::string message;
+};
+
+struct TimingProtocol {
+    int64_t min_total_ns = 30000000;  // sample for at least this long
+    int64_t min_samples = 3;
+    int64_t max_samples = 200;
+    int64_t give_up_ns = 0;  // stop once the best of two samples is above this; 0 never
+};
+
+// One compiled pipeline with its buffers filled.
+class Bench {
+public:
+    Bench(EntryPoint entry, const DataSet &data);
+    ~Bench();
+
+    // One run at the given size into poisoned outputs, compared with the reference.
+    CheckResult check(size_t size, const Tolerance &tolerance);
+    // Compares what the last timed run left in the outputs, which catches results that
+    // are wrong only now and then.
+    CheckResult recheck(const Tolerance &tolerance);
+    // Nanoseconds of single runs at size 0, in order.
+    std::vector<int64_t> time(const TimingProtocol &protocol);
+
+private:
+    EntryPoint entry_;
+    const DataSet &data_;
+    uint8_t *file_ = nullptr;
+    size_t file_bytes_ = 0;
+    std::vector<std::vector<uint8_t>> scalars_;
+    std::vector<std::unique_ptr<DenseBuffer>> inputs_;  // by slot, null for others
+    std::vector<std::unique_ptr<DenseBuffer>> outputs_;
+    std::vector<void *> argv_;
+
+    void allocate_outputs(size_t size);
+    CheckResult compare(size_t size, const Tolerance &tolerance);
+    void run();
+};
+
+// Asks the pipeline which regions it needs, makes the inputs, runs it at every size
+// and writes data and results to `path`. The pipeline run here is the reference.
+DataSet make_data_set(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path);
+
+}  // namespace protuner

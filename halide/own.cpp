@@ -1,0 +1,343 @@
+// Mode own: the hand-written schedule, read back from Halide's schedule objects as
+// directives over the names of the pipeline that protuner describes.
+
+#include "own.h"
+
+#include <algorithm>
+#include <set>
+
+#include "directives.h"
+#include "modes.h"
+
+namespace protuner {
+
+using namespace Halide;
+using Halide::Internal::Function;
+
+namespace {
+
+// Halide makes names unique with a counter that goes on between two builds of one
+// Generator, so "blur$3" there is "blur$1" here.
+std::string base_name(const std::string &name) {
+    return name.substr(0, name.find('$'));
+}
+
+std::string short_name(const std::string &loop) {
+    size_t dot = loop.rfind('.');
+    return dot == std::string::npos ? loop : loop.substr(dot + 1);
+}
+
+std::string tail_word(TailStrategy t) {
+    switch (t) {
+    case TailStrategy::RoundUp: return "round_up";
+    case TailStrategy::GuardWithIf: return "guard_with_if";
+    case TailStrategy::Predicate: return "predicate";
+    case TailStrategy::PredicateLoads: return "predicate_loads";
+    case TailStrategy::PredicateStores: return "predicate_stores";
+    case TailStrategy::ShiftInwards: return "shift_inwards";
+    case TailStrategy::ShiftInwardsAndBlend: return "shift_inwards_and_blend";
+    case TailStrategy::RoundUpAndBlend: return "round_up_and_blend";
+    case TailStrategy::Auto: return "auto";
+    }
+    return "auto";
+}
+
+std::string align_word(LoopAlignStrategy a) {
+    switch (a) {
+    case LoopAlignStrategy::AlignStart: return "align_start";
+    case LoopAlignStrategy::AlignEnd: return "align_end";
+    case LoopAlignStrategy::NoAlign: return "no_align";
+    case LoopAlignStrategy::Auto: return "auto";
+    }
+    return "auto";
+}
+
+class Reader {
+public:
+    Reader(const Pipeline &ours, const Pipeline &theirs) {
+        std::vector<Function> outputs;
+        for (const Func &f : theirs.outputs()) outputs.push_back(f.function());
+        env = Internal::build_environment(outputs);
+        order = Internal::topological_order(outputs, env);
+        match(Scheduler(ours).order());
+    }
+
+    Json answer() {
+        // Wrappers first: other directives name them. Then each Func after its
+        // consumers, whose loops its levels name.
+        for (size_t i = order.size(); i-- > 0;) wrappers(env.at(order[i]));
+        std::vector<Function> funcs;
+        for (size_t i = order.size(); i-- > 0;) {
+            if (names.count(order[i])) funcs.push_back(env.at(order[i]));
+        }
+        funcs.insert(funcs.end(), made.begin(), made.end());
+        for (const Function &f : funcs) stages(f);
+        for (const Function &f : funcs) levels(f);
+        for (const Function &f : funcs) fusions(f);
+        Json out = Json::object();
+        out.set("type", "own");
+        out.set("directives", std::move(directives));
+        out.set("complete", notes.empty());
+        out.set("notes", Json(notes));
+        return out;
+    }
+
+private:
+    std::map<std::string, Function> env;
+    std::vector<std::string> order;
+    std::map<std::string, std::string> names;  // their name -> ours
+    std::vector<Function> made;                // wrappers and clones
+    Json directives = Json::array();
+    std::vector<std::string> notes;
+
+    void note(const std::string &what) { notes.push_back(what); }
+
+    // Funcs of the two builds belong together in order among those of one base name.
+    void match(const std::vector<std::string> &ours) {
+        std::map<std::string, std::vector<std::string>> pool;
+        for (const auto &n : ours) pool[base_name(n)].push_back(n);
+        std::map<std::string, size_t> used;
+        for (const auto &n : order) {
+            auto &candidates = pool[base_name(n)];
+            size_t k = used[base_name(n)]++;
+            if (k < candidates.size()) {
+                names[n] = candidates[k];
+            } else {
+                note(n + " is made by the schedule itself (rfactor or another algorithm) and has no counterpart");
+            }
+        }
+    }
+
+    std::string ours(const std::string &theirs) {
+        auto it = names.find(theirs);
+        if (it != names.end()) return it->second;
+        note("Func " + theirs + " has no counterpart");
+        return theirs;
+    }
+
+    Json directive(const std::string &op, const Function &f, int stage = 0) {
+        Json d = Json::object();
+        d.set("op", op);
+        d.set("func", ours(f.name()));
+        if (stage) d.set("stage", stage);
+        return d;
+    }
+    void emit(Json d) { directives.push(std::move(d)); }
+
+    void wrappers(const Function &f) {
+        std::map<std::string, std::vector<std::string>> consumers;
+        std::map<std::string, Function> by_name;
+        for (const auto &w : f.schedule().wrappers()) {
+            Function g(w.second);
+            by_name.emplace(g.name(), g);
+            if (!w.first.empty()) consumers[g.name()].push_back(ours(w.first));
+        }
+        for (const auto &w : by_name) {
+            names[w.first] = base_name(w.first);
+            Json d = directive(w.second.is_wrapper() ? "in" : "clone_in", f);
+            d.set("as", base_name(w.first));
+            auto it = consumers.find(w.first);
+            if (it != consumers.end()) d.set("funcs", Json(it->second));
+            emit(std::move(d));
+            made.push_back(w.second);
+        }
+    }
+
+    bool constant(const Expr &e, int64_t *value) {
+        auto c = Internal::as_const_int(Internal::simplify(e));
+        if (!c) return false;
+        *value = *c;
+        return true;
+    }
+
+    void stages(const Function &f) {
+        if (f.has_extern_definition() || !f.has_pure_definition()) return;
+        stage(f, f.definition(), 0);
+        for (size_t i = 0; i < f.updates().size(); i++) stage(f, f.update((int)i), (int)i + 1);
+    }
+
+    void stage(const Function &f, const Internal::Definition &def, int index) {
+        const auto &sched = def.schedule();
+        if (!def.specializations().empty()) note(f.name() + " is specialized, which is left out");
+        for (const auto &s : sched.splits()) {
+            Json d;
+            if (s.split_type == Internal::Split::SplitVar) {
+                int64_t factor = 0;
+                if (!constant(s.factor, &factor)) {
+                    note(f.name() + " is split by a factor that is no constant");
+                    continue;
+                }
+                d = directive("split", f, index);
+                d.set("vars", Json(std::vector<std::string>{short_name(s.old_var)}));
+                d.set("new", Json(std::vector<std::string>{short_name(s.outer), short_name(s.inner)}));
+                d.set("ints", Json(std::vector<int64_t>{factor}));
+                d.set("word", tail_word(s.tail));
+            } else if (s.split_type == Internal::Split::FuseVars) {
+                d = directive("fuse", f, index);
+                d.set("vars", Json(std::vector<std::string>{short_name(s.inner), short_name(s.outer)}));
+                d.set("new", Json(std::vector<std::string>{short_name(s.old_var)}));
+            } else {
+                d = directive("rename", f, index);
+                d.set("vars", Json(std::vector<std::string>{short_name(s.old_var)}));
+                d.set("new", Json(std::vector<std::string>{short_name(s.outer)}));
+            }
+            emit(std::move(d));
+        }
+        std::vector<std::string> loops;
+        for (const auto &dim : sched.dims()) {
+            if (dim.var != Var::outermost().name()) loops.push_back(short_name(dim.var));
+        }
+        if (loops.size() > 1) emit(directive("reorder", f, index).set("vars", Json(loops)));
+        // Before the loop types: a vectorised or parallel reduction loop may need it.
+        if (sched.atomic()) {
+            emit(directive("atomic", f, index).set("flag", sched.override_atomic_associativity_test()));
+        }
+        for (const auto &dim : sched.dims()) {
+            const char *op = dim.for_type == Internal::ForType::Parallel   ? "parallel" :
+                             dim.for_type == Internal::ForType::Vectorized ? "vectorize" :
+                             dim.for_type == Internal::ForType::Unrolled   ? "unroll" :
+                                                                             nullptr;
+            if (!op) continue;
+            emit(directive(op, f, index).set("vars", Json(std::vector<std::string>{short_name(dim.var)})));
+        }
+        for (const auto &p : sched.prefetches()) {
+            int64_t offset = 0;
+            if (p.param.defined() || !constant(p.offset, &offset)) {
+                note(f.name() + " prefetches an input or by a distance that is no constant");
+                continue;
+            }
+            Json d = directive("prefetch", f, index);
+            d.set("funcs", Json(std::vector<std::string>{ours(p.name)}));
+            d.set("vars", Json(std::vector<std::string>{short_name(p.at), short_name(p.from)}));
+            d.set("ints", Json(std::vector<int64_t>{offset}));
+            d.set("word", p.strategy == PrefetchBoundStrategy::Clamp       ? "clamp" :
+                          p.strategy == PrefetchBoundStrategy::NonFaulting ? "non_faulting" :
+                                                                             "guard_with_if");
+            emit(std::move(d));
+        }
+    }
+
+    // A level that leaves the stage open has none to ask for.
+    static int stage_of(const LoopLevel &level) {
+        try {
+            return level.stage_index();
+        } catch (const Error &) {
+            return -1;
+        }
+    }
+
+    Json level_json(const LoopLevel &level) {
+        Json at = Json::object();
+        at.set("func", ours(level.func()));
+        at.set("stage", stage_of(level));
+        at.set("loop", short_name(level.var().name()));
+        return at;
+    }
+
+    void level(const Function &f, const char *at_op, const char *root_op, LoopLevel l) {
+        if (l.is_root()) {
+            emit(directive(root_op, f));
+        } else if (!l.is_inlined()) {
+            emit(directive(at_op, f).set("at", level_json(l)));
+        }
+    }
+
+    void levels(const Function &f) {
+        const auto &sched = f.schedule();
+        LoopLevel compute = sched.compute_level(), store = sched.store_level(), hoist = sched.hoist_storage_level();
+        for (LoopLevel *l : {&compute, &store, &hoist}) l->lock();
+        level(f, "compute_at", "compute_root", compute);
+        // A level never set means the one before it.
+        if (store.defined() && !store.match(compute)) level(f, "store_at", "store_root", store);
+        if (hoist.defined() && !hoist.match(store)) level(f, "hoist_storage", "hoist_storage_root", hoist);
+        if (sched.memory_type() == MemoryType::Stack) emit(directive("store_in", f).set("word", "stack"));
+        if (sched.memory_type() == MemoryType::Heap) emit(directive("store_in", f).set("word", "heap"));
+        if (sched.memory_type() == MemoryType::Register) emit(directive("store_in", f).set("word", "register"));
+        storage(f);
+        bounds(f);
+    }
+
+    void storage(const Function &f) {
+        std::vector<std::string> dims;
+        for (const auto &d : f.schedule().storage_dims()) dims.push_back(d.var);
+        if (dims != f.args() && !dims.empty()) emit(directive("reorder_storage", f).set("vars", Json(dims)));
+        for (const auto &d : f.schedule().storage_dims()) {
+            auto one = [&](const char *op, const Expr &e) {
+                int64_t v = 0;
+                if (!e.defined()) return;
+                if (!constant(e, &v)) {
+                    note(f.name() + "'s storage of " + d.var + " depends on more than constants");
+                    return;
+                }
+                Json j = directive(op, f);
+                j.set("vars", Json(std::vector<std::string>{d.var}));
+                j.set("ints", Json(std::vector<int64_t>{v}));
+                if (std::string(op) == "fold_storage") j.set("flag", d.fold_forward);
+                emit(std::move(j));
+            };
+            one("align_storage", d.alignment);
+            one("bound_storage", d.bound);
+            one("fold_storage", d.fold_factor);
+        }
+    }
+
+    void bounds(const Function &f) {
+        for (const auto &b : f.schedule().bounds()) {
+            int64_t x = 0, y = 0;
+            Json d;
+            if (b.extent.defined() && b.min.defined() && constant(b.min, &x) && constant(b.extent, &y)) {
+                d = directive("bound", f).set("ints", Json(std::vector<int64_t>{x, y}));
+            } else if (b.extent.defined() && !b.min.defined() && constant(b.extent, &y)) {
+                d = directive("bound_extent", f).set("ints", Json(std::vector<int64_t>{y}));
+            } else if (b.modulus.defined() && b.remainder.defined() && constant(b.modulus, &x) &&
+                       constant(b.remainder, &y)) {
+                d = directive("align_bounds", f).set("ints", Json(std::vector<int64_t>{x, y}));
+            } else if (b.modulus.defined() && constant(b.modulus, &x)) {
+                d = directive("align_extent", f).set("ints", Json(std::vector<int64_t>{x}));
+            } else {
+                note(f.name() + " is bound in " + b.var + " by more than constants");
+                continue;
+            }
+            emit(d.set("vars", Json(std::vector<std::string>{b.var})));
+        }
+    }
+
+    void fusions(const Function &f) {
+        if (f.has_extern_definition() || !f.has_pure_definition()) return;
+        for (int i = 0; i <= (int)f.updates().size(); i++) {
+            const auto &def = i == 0 ? f.definition() : f.update(i - 1);
+            const auto &fuse = def.schedule().fuse_level();
+            LoopLevel l = fuse.level;
+            l.lock();
+            if (!l.defined() || l.is_inlined() || l.is_root()) continue;
+            Json d = directive("compute_with", f, i);
+            d.set("at", level_json(l));
+            std::set<std::string> words;
+            for (const auto &a : fuse.align) words.insert(align_word(a.second));
+            if (words.size() > 1) note(f.name() + " aligns its fused loops in several ways");
+            if (!words.empty()) d.set("word", *words.begin());
+            emit(std::move(d));
+        }
+    }
+};
+
+}  // namespace
+
+OwnPipeline build_own(const Json &hello, const Target &target) {
+    OwnPipeline own;
+    std::string name = hello["generator"].as_string();
+    own.generator = Internal::GeneratorRegistry::create(name, GeneratorContext(target));
+    if (!own.generator) throw JsonError("no Generator named " + name);
+    for (const Json &p : hello.items_or_empty("generator_params")) {
+        own.generator->set_generatorparam_value(p["name"].as_string(), p["value"].as_string());
+    }
+    own.pipeline = own.generator->build_pipeline();
+    return own;
+}
+
+void own(const Session &session, const Pipeline &pipeline, const Target &target) {
+    OwnPipeline theirs = build_own(session.hello, target);
+    send_message(session.out, Reader(pipeline, theirs.pipeline).answer());
+}
+
+}  // namespace protuner

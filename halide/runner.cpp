@@ -1,0 +1,109 @@
+// Times one ahead-of-time build in a process of its own:
+//   runner LIBRARY FUNCTION < request > answer
+// The request is one JSON object: the data set that the reference made, the timing
+// protocol and the tolerance. The answer is one JSON object: samples, or a status.
+
+#include <cstdio>
+#include <dlfcn.h>
+#include <iostream>
+#include <iterator>
+
+#include "harness.h"
+
+namespace protuner {
+
+namespace {
+
+// The arguments in the order of the entry point, which the library's own metadata
+// tells. An input the algorithm never reads is in no data set.
+DataSet arranged(const DataSet &data, const halide_filter_metadata_t &metadata) {
+    DataSet out = data;
+    out.slots.clear();
+    size_t outputs = 0;
+    for (int i = 0; i < metadata.num_arguments; i++) {
+        const halide_filter_argument_t &arg = metadata.arguments[i];
+        bool is_output = arg.kind == halide_argument_kind_output_buffer;
+        const DataSet::Slot *found = nullptr;
+        size_t nth = 0;
+        for (const auto &s : data.slots) {
+            bool match = is_output ? s.argument.output && nth == outputs : !s.argument.output && s.argument.name == arg.name;
+            nth += s.argument.output;
+            if (match) {
+                found = &s;
+                break;
+            }
+        }
+        outputs += is_output;
+        if (found) {
+            out.slots.push_back(*found);
+            continue;
+        }
+        if (is_output) throw std::runtime_error(std::string("the data set has no output ") + arg.name);
+        DataSet::Slot unread;
+        unread.offset = -1;
+        unread.argument.name = arg.name;
+        unread.argument.type = arg.type;
+        unread.argument.buffer = arg.kind == halide_argument_kind_input_buffer;
+        for (int d = 0; unread.argument.buffer && d < arg.dimensions; d++) {
+            const int64_t *const *estimates = arg.buffer_estimates;
+            unread.argument.mins.push_back(estimates && estimates[2 * d] ? *estimates[2 * d] : 0);
+            unread.argument.extents.push_back(estimates && estimates[2 * d + 1] ? *estimates[2 * d + 1] : 1);
+            unread.order.push_back(d);
+        }
+        out.slots.push_back(unread);
+    }
+    return out;
+}
+
+Json run(const char *library, const std::string &function, const Json &request) {
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) throw std::runtime_error(dlerror());
+    auto entry = (EntryPoint)dlsym(handle, (function + "_argv").c_str());
+    auto metadata = (const halide_filter_metadata_t *(*)())dlsym(handle, (function + "_metadata").c_str());
+    if (!entry || !metadata) throw std::runtime_error(std::string(library) + " has no pipeline named " + function);
+
+    DataSet data = arranged(DataSet::from_json(request["data"]), *metadata());
+    Tolerance tolerance;
+    tolerance.relative = request.double_or("relative", tolerance.relative);
+    tolerance.absolute = request.double_or("absolute", tolerance.absolute);
+    tolerance.integer = request.int_or("integer", tolerance.integer);
+    TimingProtocol protocol;
+    protocol.min_total_ns = request.int_or("min_total_ns", protocol.min_total_ns);
+    protocol.min_samples = request.int_or("min_samples", protocol.min_samples);
+    protocol.max_samples = request.int_or("max_samples", protocol.max_samples);
+
+    Bench bench(entry, data);
+    for (size_t size = data.sizes; size-- > 0;) {
+        CheckResult r = bench.check(size, tolerance);
+        if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
+    }
+    std::vector<int64_t> samples = bench.time(protocol);
+    CheckResult r = bench.recheck(tolerance);
+    if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
+    return Json::object().set("status", "ok").set("samples", Json(samples));
+}
+
+}  // namespace
+
+}  // namespace protuner
+
+int main(int argc, char **argv) {
+    using namespace protuner;
+    if (argc != 3) {
+        fprintf(stderr, "usage: runner LIBRARY FUNCTION < request > answer\n");
+        return 2;
+    }
+    Json answer;
+    try {
+        std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
+        answer = run(argv[1], argv[2], Json::parse(text));
+    } catch (const RunError &e) {
+        answer = Json::object().set("status", e.code == halide_error_code_out_of_memory ? "out_of_memory" : "crashed").set("message", e.what());
+    } catch (const std::bad_alloc &) {
+        answer = Json::object().set("status", "out_of_memory").set("message", "memory limit reached");
+    } catch (const std::exception &e) {
+        answer = Json::object().set("status", "infra_failed").set("message", e.what());
+    }
+    printf("%s\n", answer.dump().c_str());
+    return 0;
+}
