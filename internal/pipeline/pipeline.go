@@ -9,17 +9,30 @@
 // of its producers.
 package pipeline
 
-// Pipeline is one described pipeline. It is immutable once decoded.
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Version is that of the description's form; Decode refuses every other one.
+const Version = 1
+
+// Pipeline is one described pipeline. It is immutable once decoded; WithStructure
+// makes another one.
 type Pipeline struct {
 	Version   int       `json:"version"`             // of this format
 	Generator string    `json:"generator"`           // registered Generator name
 	Halide    string    `json:"halide"`              // e.g. "21.0.0"
 	Target    string    `json:"target"`              // e.g. "x86-64-linux-avx2-..."
-	Algorithm string    `json:"algorithm"`           // hash of the algorithm: what is computed, names of Funcs excepted
+	Algorithm string    `json:"algorithm"`           // 16 hex digits: what the Generator computes; names of Funcs, estimates and schedule excepted
 	Structure []string  `json:"structure,omitempty"` // structural directives (text form) applied before describing
 	Funcs     []Func    `json:"funcs"`               // consumers before producers; Funcs[0] is an output
 	Params    []Param   `json:"params"`              // inputs: buffers and scalars
 	Refusals  []Refusal `json:"refusals,omitempty"`
+	// CustomPasses counts the Generator's own lowering passes. They run when a
+	// schedule is compiled; what they change is not described.
+	CustomPasses int `json:"custom_passes,omitempty"`
 }
 
 // Refusal names something of the pipeline that cannot be scheduled, and why.
@@ -47,15 +60,20 @@ type Func struct {
 	BytesPerPoint     int64    `json:"bytes_per_point"`
 	VectorSize        int      `json:"vector_size"` // lanes natural for the narrowest type in any stage
 	Input             bool     `json:"input,omitempty"`
+	Param             string   `json:"param,omitempty"` // the Param that an Input reads, if it is one
 	Output            bool     `json:"output,omitempty"`
 	Wrapper           bool     `json:"wrapper,omitempty"`
 	Pointwise         bool     `json:"pointwise,omitempty"`
 	BoundaryCondition bool     `json:"boundary_condition,omitempty"`
 	Extern            bool     `json:"extern,omitempty"`
 	// MustRoot gives the reason why this Func can only be computed at root
-	// (extern stages, whose bounds queries no loop level answers); empty if free.
+	// (extern stages and what they read, whose regions are known only when they
+	// run, and Funcs read at coordinates without bounds); empty if free. The edges
+	// to it then say what the estimates suppose, and depend on estimates.
 	MustRoot string `json:"must_root,omitempty"`
-	// MustInline gives the reason why this Func can only be inlined.
+	// MustInline gives the reason why this Func can only be inlined. The stages
+	// that read it are described with its definition in its place, so that no edge
+	// leads to or from it: it is listed for its name, arguments and loops.
 	MustInline string `json:"must_inline,omitempty"`
 	// InnermostDims are the dimensions an output's storage is known to be dense
 	// in (stride 1), so the only ones worth vectorising; outputs only.
@@ -75,6 +93,9 @@ type Span struct {
 	Max      int64 `json:"max"`
 	Constant bool  `json:"constant,omitempty"`
 }
+
+// Extent is the number of points in the span.
+func (s Span) Extent() int64 { return s.Max - s.Min + 1 }
 
 // Computed is the region computed of one dimension. Exactly one of the three
 // forms is set; the first two are shortcuts for common cases and carry a
@@ -96,7 +117,7 @@ type Stage struct {
 	// Associative says that the update can be split by rfactor or made atomic.
 	Associative bool `json:"associative,omitempty"`
 	// Features are the algorithm-specific features of Adams et al.: 41 rows by 7
-	// scalar types, row-major, 287 values.
+	// scalar types, row-major, 287 values; FeatureRows and FeatureTypes name them.
 	Features []int32 `json:"features"`
 	Edges    []Edge  `json:"edges"` // to the Funcs this stage reads, itself excepted
 }
@@ -156,6 +177,32 @@ type Jacobian struct {
 	Offsets [][]int64 `json:"offsets,omitempty"`
 }
 
-// Rational is a derivative; Den 0 says that it is not a constant. The JSON form
-// is [num, den].
+// Rational is a derivative, not always in lowest terms; Den 0 says that it is not
+// a constant. The JSON form is [num, den].
 type Rational struct{ Num, Den int64 }
+
+// MarshalJSON writes [num, den].
+func (r Rational) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]int64{r.Num, r.Den})
+}
+
+// UnmarshalJSON reads [num, den].
+func (r *Rational) UnmarshalJSON(b []byte) error {
+	var pair []int64
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("a rational has 2 numbers, not %d", len(pair))
+	}
+	r.Num, r.Den = pair[0], pair[1]
+	return nil
+}
+
+// WithStructure returns the same pipeline marked as described after the given
+// structural directives, in schedule's text form.
+func (p *Pipeline) WithStructure(directives []string) *Pipeline {
+	q := *p
+	q.Structure = slices.Clone(directives)
+	return &q
+}

@@ -1,0 +1,30 @@
+package pipeline
+
+import "github.com/protuner/protuner/internal/schedule"
+
+// Binding ties schedule files to the pipeline: its Funcs as Pipeline::get_func
+// numbers them, with the loops that the algorithm leaves. Funcs that a structural
+// directive made have no number and are not in it.
+func (p *Pipeline) Binding() schedule.Binding {
+	n := 0
+	for i := range p.Funcs {
+		n = max(n, p.Funcs[i].Index+1)
+	}
+	b := schedule.Binding{Funcs: make([]schedule.FuncBinding, n)}
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		if f.Index < 0 {
+			continue
+		}
+		fb := schedule.FuncBinding{Name: f.Name, Dims: f.Args, Stages: make([][]string, len(f.Stages))}
+		for s := range f.Stages {
+			loops := make([]string, len(f.Stages[s].Loops))
+			for l := range loops {
+				loops[l] = f.Stages[s].Loops[l].Var
+			}
+			fb.Stages[s] = loops
+		}
+		b.Funcs[f.Index] = fb
+	}
+	return b
+}

@@ -1,0 +1,27 @@
+package pipeline
+
+// NumFeatures is the length of Stage.Features.
+const NumFeatures = len(FeatureRows) * len(FeatureTypes)
+
+// FeatureTypes names the columns of Stage.Features. Signed and unsigned integers
+// count alike, as do float16 and float32.
+var FeatureTypes = [7]string{"bool", "uint8", "uint16", "uint32", "uint64", "float", "double"}
+
+// FeatureRows names the rows of Stage.Features (Adams et al. 2019, section 4.1;
+// version 3 of Halide's Adams2019): whether the type occurs, how often each
+// operation occurs in the simplified definition, then how many loads of Funcs, of
+// the Func itself and of input images, and how many stores, follow the loops as
+// an identity (pointwise), as a permutation (transpose), with every coordinate
+// moving with one loop of its own (broadcast), or with every loop moving one
+// coordinate (slice).
+var FeatureRows = [41]string{
+	"types_in_use",
+	"op_const", "op_cast", "op_variable", "op_param",
+	"op_add", "op_sub", "op_mod", "op_mul", "op_div", "op_min", "op_max",
+	"op_eq", "op_ne", "op_lt", "op_le", "op_and", "op_or", "op_not", "op_select",
+	"op_image_call", "op_func_call", "op_self_call", "op_extern_call", "op_let",
+	"pointwise_load_func", "pointwise_load_self", "pointwise_load_image", "pointwise_store",
+	"transpose_load_func", "transpose_load_self", "transpose_load_image", "transpose_store",
+	"broadcast_load_func", "broadcast_load_self", "broadcast_load_image", "broadcast_store",
+	"slice_load_func", "slice_load_self", "slice_load_image", "slice_store",
+}
