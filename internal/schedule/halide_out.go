@@ -1,0 +1,421 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HalideFile is what a .schedule.h says besides the schedule.
+type HalideFile struct {
+	Name      string // of the library, with its namespaces ("ns::harris")
+	Target    string // for the heading
+	Params    string // for the heading: the autoscheduler's parameters
+	Algorithm string // hash of the algorithm; empty to leave it out
+}
+
+// algorithmConstant is the name under which the algorithm's hash stands in what
+// we write, so that HalideAlgorithm can read it back.
+const algorithmConstant = "protuner_algorithm"
+
+// Halide writes s as the whole .schedule.h, in the form Halide gives its own:
+// an include guard around
+//
+//	inline void apply_schedule_<name>(::Halide::Pipeline pipeline, ::Halide::Target target)
+//
+// with the loops and Funcs of HalideBody. It compiles against Halide 19 and 21.
+func (s Schedule) Halide(b Binding, f HalideFile) (string, error) {
+	spaces := strings.Split(f.Name, "::")
+	for _, part := range spaces {
+		if part != identifier(part) {
+			return "", fmt.Errorf("%q cannot be part of a C++ name: a library is named by identifiers parted by ::", f.Name)
+		}
+	}
+	if strings.ContainsAny(f.Target+f.Params, "\r\n\\") {
+		return "", fmt.Errorf("target and parameters must each fit on one line of a comment")
+	}
+	body, err := s.HalideBody(b, f.Algorithm)
+	if err != nil {
+		return "", err
+	}
+	name := spaces[len(spaces)-1]
+	spaces = spaces[:len(spaces)-1]
+	guard := strings.ReplaceAll(f.Name, "::", "_") + "_SCHEDULE_H"
+
+	var o strings.Builder
+	fmt.Fprintf(&o, "#ifndef %s\n#define %s\n\n", guard, guard)
+	o.WriteString("// MACHINE GENERATED -- DO NOT EDIT\n// This schedule was found by ProTuner\n")
+	fmt.Fprintf(&o, "// for target=%s  // NOLINT\n// with autoscheduler_params=%s\n\n#include \"Halide.h\"\n\n", f.Target, f.Params)
+	for _, n := range spaces {
+		fmt.Fprintf(&o, "namespace %s {\n", n)
+	}
+	fmt.Fprintf(&o, "\ninline void apply_schedule_%s(\n    ::Halide::Pipeline pipeline,\n    ::Halide::Target target\n) {\n", name)
+	for _, n := range []string{"Func", "MemoryType", "RVar", "TailStrategy", "Var"} {
+		fmt.Fprintf(&o, "    using ::Halide::%s;\n", n)
+	}
+	for line := range strings.Lines(body) {
+		if line != "\n" {
+			line = "    " + line
+		}
+		o.WriteString(line)
+	}
+	o.WriteString("}\n")
+	slices.Reverse(spaces)
+	for _, n := range spaces {
+		fmt.Fprintf(&o, "}  // namespace %s\n", n)
+	}
+	fmt.Fprintf(&o, "\n#endif  // %s\n", guard)
+	return o.String(), nil
+}
+
+// HalideBody writes s as the statements inside apply_schedule_<name>: what a
+// plugin hands Halide as AutoSchedulerResults::schedule_source, and Halide wraps
+// in the rest. Funcs are taken by their index in b, loops by their position in
+// the unscheduled stage that has them first, so that names Halide makes up
+// (v0, r12$x) may differ where it is read; both are taken before the first
+// directive, which could renumber them. The algorithm's hash goes in as a
+// constant unless empty.
+func (s Schedule) HalideBody(b Binding, algorithm string) (string, error) {
+	final, err := s.nests(b)
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsFunc(algorithm, func(r rune) bool { return !isNameByte(byte(r)) || r >= 128 }) {
+		return "", fmt.Errorf("the algorithm's hash %q is no word of letters and digits", algorithm)
+	}
+	w := &halideWriter{binding: b, now: newNests(b), final: final, base: map[string]string{},
+		funcs: map[string]string{}, vars: map[cxxVar]string{}, taken: map[string]bool{}}
+	for _, word := range reserved {
+		w.taken[word] = true
+	}
+	w.nameFuncs(s)
+	var body strings.Builder
+	for i := 0; i < len(s.Directives); {
+		n, err := w.statement(&body, s.Directives[i:])
+		if err != nil {
+			return "", fmt.Errorf("directive %d, %s: %w", i+1, s.Directives[i], err)
+		}
+		i += n
+	}
+	var o strings.Builder
+	if algorithm != "" {
+		o.WriteString("// The hash of the algorithm this schedule was found for; another one makes it stale.\n")
+		fmt.Fprintf(&o, "[[maybe_unused]] constexpr const char *%s = %q;\n", algorithmConstant, algorithm)
+	}
+	o.WriteString(w.funcDecls.String() + w.varDecls.String() + body.String())
+	return o.String(), nil
+}
+
+// reserved are C++ words, and names that mean something inside the function, that
+// Funcs and loops may well be called.
+var reserved = strings.Fields(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char class
+	compl const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit
+	export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr
+	operator or or_eq private protected public register reinterpret_cast return short signed sizeof static
+	static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
+	union unsigned using virtual void volatile wchar_t while xor xor_eq linux unix NULL
+	Func Halide MemoryType RVar TailStrategy Var pipeline target ` + algorithmConstant)
+
+// cxxVar is a loop variable as C++ sees it: a name is two variables where it is a
+// reduction loop of one stage and a pure loop of another.
+type cxxVar struct {
+	name      string
+	reduction bool
+}
+
+type halideWriter struct {
+	binding   Binding
+	now       *nests            // before the directive being written
+	final     *nests            // after all of them
+	base      map[string]string // made Func to the Func it was made from
+	funcs     map[string]string // Func to C++ identifier
+	vars      map[cxxVar]string // loop to C++ identifier
+	taken     map[string]bool   // C++ identifiers
+	funcDecls strings.Builder
+	varDecls  strings.Builder
+}
+
+// identifier makes a C++ identifier of a name, as Halide does in the files it
+// writes: whatever cannot stand in one becomes an underscore.
+func identifier(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if !isNameByte(c) || c == '$' {
+			c = '_'
+		}
+		if i == 0 && isDigit(c) {
+			b.WriteByte('_')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func (w *halideWriter) unique(name string) string {
+	id := identifier(name)
+	for k := 2; w.taken[id]; k++ {
+		id = identifier(name) + "_" + strconv.Itoa(k)
+	}
+	w.taken[id] = true
+	return id
+}
+
+// nameFuncs names every Func in use and takes those of the pipeline by index.
+func (w *halideWriter) nameFuncs(s Schedule) {
+	used := map[string]bool{}
+	for _, d := range s.Directives {
+		used[d.Func] = true
+		for _, f := range d.Funcs {
+			used[f] = true
+		}
+		if d.At != nil {
+			used[d.At.Func] = true
+		}
+	}
+	for i, f := range slices.Backward(w.binding.Funcs) {
+		if used[f.Name] {
+			id := w.unique(f.Name)
+			w.funcs[f.Name] = id
+			fmt.Fprintf(&w.funcDecls, "Func %s = pipeline.get_func(%d);\n", id, i)
+		}
+	}
+	for _, d := range s.Directives {
+		if d.As != "" {
+			w.funcs[d.As] = w.unique(d.As)
+			w.base[d.As] = d.Func
+		}
+	}
+}
+
+// statement writes a chain of directives on one stage, or one that makes a Func,
+// and gives how many it took.
+func (w *halideWriter) statement(o *strings.Builder, ds []Directive) (int, error) {
+	first := ds[0]
+	on := w.stageText(first.Func, first.Stage)
+	if first.As != "" {
+		call, err := w.call(first)
+		if err != nil {
+			return 0, err
+		}
+		fmt.Fprintf(o, "Func %s = %s%s;\n", w.funcs[first.As], on, call)
+		return 1, w.now.apply(first)
+	}
+	o.WriteString(on)
+	n := 0
+	for _, d := range ds {
+		if d.As != "" || d.Func != first.Func || d.Stage != first.Stage {
+			break
+		}
+		call, err := w.call(d)
+		if err != nil {
+			return 0, err
+		}
+		o.WriteString("\n    " + call)
+		if err := w.now.apply(d); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	o.WriteString(";\n")
+	return n, nil
+}
+
+func (w *halideWriter) stageText(fn string, stage int) string {
+	if stage == 0 {
+		return w.funcs[fn]
+	}
+	return fmt.Sprintf("%s.update(%d)", w.funcs[fn], stage-1)
+}
+
+// call writes ".op(arguments)".
+func (w *halideWriter) call(d Directive) (string, error) {
+	loops, err := w.now.stage(d.Func, d.Stage)
+	if err != nil {
+		return "", err
+	}
+	var args []string
+	vars, made, funcs, ints := d.Vars, d.New, d.Funcs, d.Ints
+	reduction := false // of the loops named so far, which those made of them are too
+	loop := func(name string) string {
+		if name == Outermost {
+			return "::Halide::Var::outermost()"
+		}
+		i := findLoop(loops, name)
+		reduction = reduction || i >= 0 && loops[i].Reduction
+		return w.variable(d.Func, d.Stage, name, i >= 0 && loops[i].Reduction)
+	}
+	for _, a := range signatures[d.Op].slots {
+		switch a.kind {
+		case loopSlot:
+			args = append(args, loop(vars[0]))
+			vars = vars[1:]
+		case loopsSlot:
+			var list []string
+			for _, v := range vars {
+				list = append(list, loop(v))
+			}
+			args = append(args, "{"+strings.Join(list, ", ")+"}")
+		case groupSlot:
+			args = append(args, w.preserved(d, loop))
+		case newsSlot: // written beside the reduction loops
+		case dimSlot:
+			args = append(args, w.variable(d.Func, 0, vars[0], false))
+			vars = vars[1:]
+		case dimsSlot:
+			var list []string
+			for _, v := range vars {
+				list = append(list, w.variable(d.Func, 0, v, false))
+			}
+			args = append(args, "{"+strings.Join(list, ", ")+"}")
+		case newSlot:
+			args = append(args, w.variable("", 0, made[0], reduction))
+			made = made[1:]
+		case funcSlot:
+			args = append(args, w.funcs[funcs[0]])
+		case funcsSlot:
+			var list []string
+			for _, f := range funcs {
+				list = append(list, w.funcs[f])
+			}
+			text := strings.Join(list, ", ")
+			// One Func in braces would be a Func or a list of one: ambiguous.
+			if len(list) > 1 {
+				text = "{" + text + "}"
+			}
+			if text != "" {
+				args = append(args, text)
+			}
+		case levelSlot, stageSlot:
+			text, err := w.level(*d.At, a.kind == stageSlot)
+			if err != nil {
+				return "", err
+			}
+			args = append(args, text)
+		case intSlot:
+			args = append(args, strconv.FormatInt(ints[0], 10))
+			ints = ints[1:]
+		case wordSlot:
+			if d.Word != "" {
+				args = append(args, enumOf[d.Op]+"::"+camelCase(d.Word))
+			}
+		case flagSlot:
+			if d.Flag != a.flag {
+				args = append(args, strconv.FormatBool(d.Flag))
+			}
+		}
+	}
+	return "." + string(d.Op) + "(" + strings.Join(args, ", ") + ")", nil
+}
+
+// preserved writes rfactor's pairs; a single one as two arguments, since a list
+// of one pair in braces could be read as the pair itself.
+func (w *halideWriter) preserved(d Directive, loop func(string) string) string {
+	var pairs []string
+	for i, v := range d.Vars {
+		pairs = append(pairs, loop(v)+", "+w.variable("", 0, d.New[i], false))
+	}
+	if len(pairs) == 1 {
+		return pairs[0]
+	}
+	return "{{" + strings.Join(pairs, "}, {") + "}}"
+}
+
+// level writes where a Func is computed. The loop may be made by a directive
+// further down.
+func (w *halideWriter) level(at Level, ofStage bool) (string, error) {
+	state, err := w.now.level(at)
+	if err != nil {
+		if state, err = w.final.level(at); err != nil {
+			return "", err
+		}
+	}
+	stage := max(at.Stage, 0)
+	v := "::Halide::Var::outermost()"
+	if at.Loop != Outermost {
+		v = w.variable(at.Func, stage, at.Loop, state.Reduction)
+	}
+	switch {
+	case ofStage:
+		return w.stageText(at.Func, at.Stage) + ", " + v, nil
+	case at.Stage == AnyStage:
+		return w.funcs[at.Func] + ", " + v, nil
+	}
+	return fmt.Sprintf("::Halide::LoopLevel(%s, %s, %d)", w.funcs[at.Func], v, at.Stage), nil
+}
+
+// variable gives the C++ variable of a loop or dimension, declared at its first
+// use: by its position where it is a loop of the unscheduled stage (of fn, or of
+// the Func that fn was made from), by its name where a directive makes it.
+func (w *halideWriter) variable(fn string, stage int, name string, reduction bool) string {
+	key := cxxVar{name, reduction}
+	if id, ok := w.vars[key]; ok {
+		return id
+	}
+	id := w.unique(name)
+	w.vars[key] = id
+	class := "Var"
+	if reduction {
+		class = "RVar"
+	}
+	fmt.Fprintf(&w.varDecls, "%s %s(%s);\n", class, id, w.accessor(fn, stage, name))
+	return id
+}
+
+// accessor gives the expression for a loop's name.
+func (w *halideWriter) accessor(fn string, stage int, name string) string {
+	for made := w.base[fn]; made != ""; made = w.base[fn] {
+		fn = made
+	}
+	i := slices.IndexFunc(w.binding.Funcs, func(f FuncBinding) bool { return f.Name == fn })
+	if i >= 0 {
+		f := w.binding.Funcs[i]
+		if stage < len(f.Stages) {
+			if k := slices.Index(f.Stages[stage], name); k >= 0 {
+				return fmt.Sprintf("%s.get_schedule().dims()[%d].var", w.stageText(fn, stage), k)
+			}
+		}
+		for other, loops := range f.Stages {
+			if k := slices.Index(loops, name); k >= 0 {
+				return fmt.Sprintf("%s.get_schedule().dims()[%d].var", w.stageText(fn, other), k)
+			}
+		}
+		if k := slices.Index(f.Dims, name); k >= 0 {
+			return fmt.Sprintf("%s.args()[%d]", w.funcs[fn], k)
+		}
+	}
+	return cxxQuote(name)
+}
+
+// cxxQuote writes a C++ string literal, whatever the bytes.
+func cxxQuote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; isNameByte(c) || c == '.' || c == ' ' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "\\%03o", c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// enumOf is the enumeration of an Op's word.
+var enumOf = map[Op]string{
+	Split:       "TailStrategy",
+	StoreIn:     "MemoryType",
+	ComputeWith: "::Halide::LoopAlignStrategy",
+	Prefetch:    "::Halide::PrefetchBoundStrategy",
+}
+
+// camelCase turns our words into Halide's: guard_with_if, GuardWithIf.
+func camelCase(word string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(word, "_") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
+}
