@@ -93,13 +93,8 @@ func (p *Param) width() int {
 	return 1
 }
 
-// discrete reports whether the parameter's values can be listed in memory.
-func (p *Param) discrete() bool {
-	return p.Type != Real && (p.Type != Integer || p.Max-p.Min < maxListed)
-}
-
 // maxListed is the longest range of integers that is listed.
-const maxListed = 1 << 16
+const maxListed = 1 << 12
 
 // Cardinality is the number of values, +Inf for a Real.
 func (p *Param) Cardinality() float64 {

@@ -406,7 +406,12 @@ type builder struct {
 	a    *partial
 	memo map[[16]byte]*node
 	key  []byte
+
+	steps int // values tried
 }
+
+// maxSteps bounds the values tried in building one tree: some ten seconds.
+const maxSteps = 20_000_000
 
 // node builds the subtree of levels from l on. It never returns nil without an
 // error; a subtree without completions has count 0.
@@ -429,6 +434,9 @@ func (b *builder) node(l int, open []int) (*node, error) {
 	others := 0.0
 	if b.g.s.params[lv.param].Type == Permutation {
 		values, others = split(values, named)
+	}
+	if b.steps += len(values); b.steps > maxSteps {
+		return nil, errTooLarge
 	}
 	for k, v := range values {
 		b.a.assign(lv, v)

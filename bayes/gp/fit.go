@@ -1,0 +1,115 @@
+package gp
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"sort"
+)
+
+// Options of Fit. The zero value means the defaults.
+type Options struct {
+	// Prior of every length scale; nil: none.
+	Prior *Gamma
+	// Samples is how many random hyperparameters are tried; default 20.
+	Samples int
+	// Refine is how many of the best are improved by L-BFGS; default 3.
+	Refine int
+	// Evals bounds the likelihood evaluations of each refinement; default 40.
+	Evals int
+	// FixedNoise, when above 0, keeps the noise variance there.
+	FixedNoise float64
+}
+
+// Bounds of the hyperparameters: inputs are in [0, 1] and observations have
+// variance 1.
+const (
+	minLength, maxLength = 1e-2, 1e3
+	minSignal, maxSignal = 1e-2, 1e2
+	minNoise, maxNoise   = 1e-6, 1
+)
+
+// Validate reports the first option out of range.
+func (o Options) Validate() error {
+	switch {
+	case o.Samples < 0 || o.Refine < 0 || o.Evals < 0:
+		return fmt.Errorf("gp: Samples, Refine and Evals must not be negative")
+	case o.Prior != nil && !(o.Prior.Shape > 0 && o.Prior.Rate > 0):
+		return fmt.Errorf("gp: the Gamma prior needs a shape and rate above 0, not %v", *o.Prior)
+	case o.FixedNoise < 0 || math.IsNaN(o.FixedNoise):
+		return fmt.Errorf("gp: FixedNoise %v", o.FixedNoise)
+	}
+	return nil
+}
+
+// Fit chooses hyperparameters of high posterior density (paper section 3.2)
+// and conditions the process on the observations. Random starts are
+// lengths and signal 10^U(-1,1), noise 10^U(-5,-2); warm, when not nil, is one
+// more start that is always refined. Inputs are expected in [0, 1],
+// observations standardised.
+func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm *Hyper) (*Model, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	post, err := NewPosterior(dims, x, y, o.Prior)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi := bounds(post.groups, o.FixedNoise)
+	type start struct {
+		theta []float64
+		value float64
+	}
+	var starts []start
+	for range defaulted(o.Samples, 20) {
+		t := make([]float64, post.Dim())
+		for g := range post.groups + 1 {
+			t[g] = math.Ln10 * (2*rng.Float64() - 1)
+		}
+		t[post.groups+1] = math.Ln10 * (3*rng.Float64() - 5)
+		project(t, lo, hi)
+		starts = append(starts, start{t, -post.Eval(t, nil)})
+	}
+	sort.SliceStable(starts, func(i, j int) bool { return starts[i].value < starts[j].value })
+	starts = starts[:min(len(starts), defaulted(o.Refine, 3))]
+	if warm != nil && len(warm.Length) == post.groups {
+		starts = append([]start{{theta: Theta(*warm)}}, starts...)
+	}
+	var best []float64
+	bestValue := math.Inf(1)
+	for _, s := range starts {
+		t, v := minimize(func(t, grad []float64) float64 {
+			v := post.Eval(t, grad)
+			for i := range grad {
+				grad[i] = -grad[i]
+			}
+			return -v
+		}, s.theta, lo, hi, defaulted(o.Evals, 40))
+		if v < bestValue {
+			best, bestValue = t, v
+		}
+	}
+	if best == nil {
+		return nil, ErrSingular
+	}
+	return New(dims, x, y, Unpack(best))
+}
+
+func defaulted(n, def int) int {
+	if n == 0 {
+		return def
+	}
+	return n
+}
+
+func bounds(groups int, fixedNoise float64) (lo, hi []float64) {
+	for range groups {
+		lo, hi = append(lo, math.Log(minLength)), append(hi, math.Log(maxLength))
+	}
+	lo, hi = append(lo, math.Log(minSignal)), append(hi, math.Log(maxSignal))
+	if fixedNoise > 0 {
+		n := math.Log(math.Max(fixedNoise, minNoise))
+		return append(lo, n), append(hi, n)
+	}
+	return append(lo, math.Log(minNoise)), append(hi, math.Log(maxNoise))
+}
