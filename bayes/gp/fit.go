@@ -19,6 +19,8 @@ type Options struct {
 	Evals int
 	// FixedNoise, when above 0, keeps the noise variance there.
 	FixedNoise float64
+	// WarmOnly improves the warm start alone, when there is one.
+	WarmOnly bool
 }
 
 // Bounds of the hyperparameters: inputs are in [0, 1] and observations have
@@ -61,7 +63,12 @@ func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm
 		value float64
 	}
 	var starts []start
-	for range defaulted(o.Samples, 20) {
+	samples := defaulted(o.Samples, 20)
+	warmed := warm != nil && len(warm.Length) == post.groups
+	if warmed && o.WarmOnly {
+		samples = 0
+	}
+	for range samples {
 		t := make([]float64, post.Dim())
 		for g := range post.groups + 1 {
 			t[g] = math.Ln10 * (2*rng.Float64() - 1)
@@ -72,7 +79,7 @@ func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm
 	}
 	sort.SliceStable(starts, func(i, j int) bool { return starts[i].value < starts[j].value })
 	starts = starts[:min(len(starts), defaulted(o.Refine, 3))]
-	if warm != nil && len(warm.Length) == post.groups {
+	if warmed {
 		starts = append([]start{{theta: Theta(*warm)}}, starts...)
 	}
 	var best []float64

@@ -139,3 +139,17 @@ func (s *Space) orders(perm []float64, visit func()) {
 	place(0, 0)
 	copy(perm, old)
 }
+
+// Cross returns a with n parameters, drawn at random, taken from b, or nil
+// when that breaks a known constraint.
+func (s *Space) Cross(a, b Point, n int, rng *rand.Rand) Point {
+	x := slices.Clone(a)
+	for _, i := range rng.Perm(len(s.params))[:min(n, len(s.params))] {
+		o, w := s.offset[i], s.params[i].width()
+		copy(x[o:o+w], b[o:o+w])
+	}
+	if !s.Feasible(x) {
+		return nil
+	}
+	return x
+}

@@ -1,0 +1,260 @@
+package bayes
+
+import (
+	"errors"
+	"math"
+	"math/rand"
+	"slices"
+
+	"github.com/protuner/protuner/bayes/gp"
+	"github.com/protuner/protuner/bayes/space"
+)
+
+// bayesian is the paper's search (section 3): random configurations first,
+// then the one of highest expected improvement times probability of
+// feasibility. What it keeps between calls is derived from the space alone.
+//
+// It differs from the paper where docs/bayes.md says so; above all pending
+// trials take part as if they had come out as predicted ("kriging believer",
+// Ginsbourger et al. 2010), so that several can be asked for at once.
+type bayesian struct {
+	enc   *space.Encoder
+	dims  []gp.Dim
+	equal []bool
+	all   []space.Point // of a space so small that it is searched whole
+}
+
+func (b *bayesian) prepare(h *history) {
+	if b.enc != nil {
+		return
+	}
+	b.enc = h.opts.encoder(h.space)
+	b.dims = h.opts.dims(h.space, b.enc)
+	for _, d := range b.dims {
+		b.equal = append(b.equal, d.Equal)
+	}
+	if h.space.Size() <= float64(h.opts.Acquisition.Candidates) {
+		b.all = slices.Collect(h.space.All())
+	}
+}
+
+func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, error) {
+	b.prepare(h)
+	if len(h.trials) < h.opts.Initial {
+		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		return x, "initial", note{}, err
+	}
+	d := gather(h, b.enc)
+	if len(d.x) < 2 {
+		return b.explore(h, d, rng)
+	}
+	model, n, err := b.fit(h, d, rng)
+	if errors.Is(err, gp.ErrSingular) {
+		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		return x, "random", note{}, err
+	}
+	if err != nil {
+		return nil, "", note{}, err
+	}
+	feasible, threshold, err := b.feasibility(h, d, rng)
+	if err != nil {
+		return nil, "", note{}, err
+	}
+	s := &scorer{enc: b.enc, model: model, most: math.Inf(1), lower: h.opts.Acquisition.LowerBound,
+		best: d.best - h.opts.Acquisition.Xi, feasible: feasible, threshold: threshold}
+	if m, ok := model.(*gp.Model); ok {
+		if err := b.believe(h, m); err != nil {
+			return nil, "", note{}, err
+		}
+		s.most = m.Hyper().Signal
+		if h.opts.Acquisition.Noisy {
+			s.noise = m.Hyper().Noise
+		}
+	}
+	x, err := b.maximize(h, s, rng)
+	if x == nil && err == nil {
+		x, err = drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		return x, "random", n, err
+	}
+	return x, "model", n, err
+}
+
+// believe adds the pending trials at their predicted means.
+func (b *bayesian) believe(h *history, m *gp.Model) error {
+	for _, t := range h.trials {
+		if t.Outcome.Status != Pending {
+			continue
+		}
+		x := b.enc.Encode(nil, t.Config.Point())
+		if err := m.Append(x, m.Mean(x)); err != nil && !errors.Is(err, gp.ErrSingular) {
+			return err
+		}
+	}
+	return nil
+}
+
+// exploreDraws is the number of configurations explore chooses from.
+const exploreDraws = 200
+
+// explore looks for something that works, far from all that was tried.
+func (b *bayesian) explore(h *history, d data, rng *rand.Rand) (space.Point, string, note, error) {
+	best, far := space.Point(nil), math.Inf(-1)
+	rows := d.all
+	for _, t := range h.trials {
+		if t.Outcome.Status == Pending {
+			rows = append(rows, b.enc.Encode(nil, t.Config.Point()))
+		}
+	}
+	for range exploreDraws {
+		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		if err != nil {
+			return nil, "", note{}, err
+		}
+		row, near := b.enc.Encode(nil, x), math.Inf(1)
+		for _, r := range rows {
+			near = math.Min(near, b.distance(row, r))
+		}
+		if near > far {
+			best, far = x, near
+		}
+	}
+	return best, "explore", note{}, nil
+}
+
+func (b *bayesian) distance(x, y []float64) float64 {
+	d := 0.0
+	for c, equal := range b.equal {
+		switch t := x[c] - y[c]; {
+		case !equal:
+			d += t * t
+		case t != 0:
+			d++
+		}
+	}
+	return d
+}
+
+// rated is a configuration and its score.
+type rated struct {
+	x     space.Point
+	score float64
+}
+
+// climbFrom is the number of best configurations known so far whose
+// neighbourhoods are searched besides the random starts.
+const climbFrom = 3
+
+// maximize finds a new configuration of high score: the best of random ones,
+// improved by local search (paper section 3.3), or the best there is where the
+// space is small. It returns nil when no new configuration can be rated.
+func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point, error) {
+	a := h.opts.Acquisition
+	if b.all != nil {
+		best := rated{score: math.Inf(-1)}
+		for _, x := range b.all {
+			if h.isNew(x) {
+				if v := s.score(x, best.score); v > best.score {
+					best = rated{x, v}
+				}
+			}
+		}
+		if len(h.seen) >= len(b.all) {
+			return nil, ErrExhausted
+		}
+		return best.x, nil
+	}
+	keep := a.Starts
+	if a.NoLocalSearch {
+		keep = 1
+	}
+	top, err := b.sample(h, s, keep, rng)
+	if err != nil {
+		return nil, err
+	}
+	best := rated{score: math.Inf(-1)}
+	if len(top) > 0 {
+		best = top[0]
+	}
+	if a.NoLocalSearch {
+		return best.x, nil
+	}
+	known := h.best()
+	for _, t := range known[:min(climbFrom, len(known))] {
+		top = append(top, rated{t.Config.Point(), math.Inf(-1)})
+	}
+	scores := map[string]float64{}
+	for _, start := range top {
+		if r := b.climb(h, s, start, scores, rng); r.score > best.score {
+			best = r
+		}
+	}
+	return best.x, nil
+}
+
+// sample rates random new configurations and returns the best, in order.
+func (b *bayesian) sample(h *history, s *scorer, keep int, rng *rand.Rand) ([]rated, error) {
+	var top []rated
+	draw := h.space.Sample
+	if h.opts.Acquisition.BiasedSampling {
+		draw = h.space.SampleBiased
+	}
+	for range h.opts.Acquisition.Candidates {
+		x, err := draw(rng)
+		if err != nil {
+			return nil, err
+		}
+		if !h.isNew(x) {
+			continue
+		}
+		floor := math.Inf(-1)
+		if len(top) == keep {
+			floor = top[keep-1].score
+		}
+		v := s.score(x, floor)
+		if !(v > floor) || slices.ContainsFunc(top, func(r rated) bool { return slices.Equal(r.x, x) }) {
+			continue
+		}
+		if len(top) < keep {
+			top = append(top, rated{})
+		}
+		k := len(top) - 1
+		for ; k > 0 && top[k-1].score < v; k-- {
+			top[k] = top[k-1]
+		}
+		top[k] = rated{x, v}
+	}
+	return top, nil
+}
+
+// climbSteps bounds one local search.
+const climbSteps = 100
+
+// climb goes to the best neighbour as long as it is better. Scores computed on
+// the way are shared between climbs.
+func (b *bayesian) climb(h *history, s *scorer, at rated, scores map[string]float64, rng *rand.Rand) rated {
+	var near []space.Point
+	for range climbSteps {
+		near = h.space.Neighbors(near[:0], at.x, rng)
+		next := at
+		for _, y := range near {
+			key := y.Key()
+			v, known := scores[key]
+			if !known {
+				if h.seen[key] != nil {
+					continue
+				}
+				if v = s.score(y, next.score); !math.IsInf(v, -1) {
+					scores[key] = v
+				}
+			}
+			if v > next.score {
+				next = rated{y, v}
+			}
+		}
+		if next.score <= at.score {
+			return at
+		}
+		at = next
+	}
+	return at
+}

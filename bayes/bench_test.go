@@ -1,0 +1,152 @@
+package bayes_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/bayes"
+)
+
+// BenchmarkQuality plays presets on the made-up problems and reports the
+// geometric mean over problems and seeds of the best value at 20, 40, 60 and
+// 100 evaluations over the best value any of the plays found, and the share of
+// hidden-infeasible suggestions after 40. PRESETS selects presets by name;
+// each b.N is one seed, so use -benchtime 20x.
+func BenchmarkQuality(b *testing.B) {
+	names := []string{"default", "uniform", "bandit"}
+	if v := os.Getenv("PRESETS"); v != "" {
+		names = strings.Split(v, ",")
+	}
+	all := problems(b)
+	if v := os.Getenv("PROBLEMS"); v != "" {
+		kept := all[:0]
+		for _, p := range all {
+			if strings.Contains(","+v+",", ","+p.name+",") {
+				kept = append(kept, p)
+			}
+		}
+		all = kept
+	}
+	best := optima(b, all)
+	for _, name := range names {
+		o, err := bayes.Preset(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			at := []int{20, 40, 60, 100}
+			sums := make([]float64, len(at))
+			each := make([]float64, len(all))
+			late, failed := 0.0, 0.0
+			for seed := range b.N {
+				for k, p := range all {
+					o.Seed, o.NoDefault = int64(seed+1), true
+					s := play(b, p, o, nil, 100)
+					trace := s.Trace()
+					for i, n := range at {
+						v := math.Log(trace[n-1] / best[p.name])
+						if math.IsNaN(v) {
+							v = math.Log(100)
+						}
+						sums[i] += v / float64(b.N*len(all))
+						if n == 60 {
+							each[k] += v / float64(b.N)
+						}
+					}
+					for _, t := range s.Trials()[40:] {
+						late++
+						if t.Outcome.Status.Failed() {
+							failed++
+						}
+					}
+				}
+			}
+			for i, n := range []string{"@20", "@40", "@60", "@100"} {
+				b.ReportMetric(math.Exp(sums[i]), n)
+			}
+			for k, p := range all {
+				b.ReportMetric(math.Exp(each[k]), p.name+"@60")
+			}
+			b.ReportMetric(100*failed/late, "%failed")
+		})
+	}
+}
+
+// optima approximates the optimum of each problem by sampling and descending.
+func optima(b *testing.B, all []problem) map[string]float64 {
+	out := map[string]float64{}
+	for _, p := range all {
+		best := math.Inf(1)
+		for seed := range int64(3) {
+			s := play(b, p, bayes.Options{Seed: 1000 + seed, Method: bayes.Bandit}, nil, 3000)
+			if t, ok := s.Best(); ok {
+				best = math.Min(best, t.Outcome.Value)
+			}
+		}
+		out[p.name] = best
+	}
+	return out
+}
+
+// BenchmarkAsk measures the own time of one suggestion with 100 outcomes of 8
+// parameters.
+func BenchmarkAsk(b *testing.B) {
+	ctx := context.Background()
+	p := eight(b)
+	for _, name := range []string{"default", "paper", "forest", "bandit", "ytopt-forest"} {
+		o, err := bayes.Preset(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			for i := 0; i < b.N; {
+				b.StopTimer()
+				o.Seed = int64(i)
+				s, err := bayes.Open(ctx, p.space, o, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				draw, err := bayes.Open(ctx, p.space, bayes.Options{Seed: o.Seed, Method: bayes.Uniform}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				warm, err := draw.Ask(ctx, 90)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, t := range warm {
+					if err := s.Import(ctx, t.Config, p.cost(t.Config)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				// Ten suggestions before and ten after the hundredth outcome.
+				for n := range 20 {
+					if n == 10 {
+						b.StartTimer()
+					}
+					t, err := s.Ask(ctx, 1)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := s.Tell(ctx, t[0].ID, p.cost(t[0].Config)); err != nil {
+						b.Fatal(err)
+					}
+					if n >= 10 {
+						i++
+					}
+				}
+			}
+		})
+	}
+}
+
+// eight is a problem of 8 parameters of all types with hidden constraints.
+func eight(t testing.TB) problem {
+	s := readSpace(t, "spmm")
+	params := append(s.Params(), powersOf2("vec", 1, 32), powersOf2("pf", 1, 64))
+	inner := problems(t)[0]
+	return problem{"eight", mustSpace(t, params, s.Constraints()...), nil}.with(inner)
+}

@@ -1,0 +1,155 @@
+package bayes
+
+import (
+	"math"
+	"math/rand"
+
+	"github.com/protuner/protuner/bayes/forest"
+	"github.com/protuner/protuner/bayes/gp"
+	"github.com/protuner/protuner/bayes/space"
+)
+
+// data is what the models are fitted to.
+type data struct {
+	x     [][]float64 // encoded
+	z     []float64   // objective, transformed, standardised, to be minimised
+	best  float64     // least z of a trial with a value
+	all   [][]float64 // encoded, of every trial with an outcome
+	works []bool      // per row of all
+	fails int
+	told  int
+}
+
+// encoder turns points into model inputs under the options.
+func (o *Options) encoder(s *space.Space) *space.Encoder {
+	e := space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs}
+	if o.Surrogate.Metric != "" {
+		m, _ := space.ParseMetric(o.Surrogate.Metric) // Validate has read it
+		e.Metric = &m
+	}
+	return s.Encoder(e)
+}
+
+// dims groups the columns of an encoder under length scales.
+func (o *Options) dims(s *space.Space, enc *space.Encoder) []gp.Dim {
+	params := s.Params()
+	var out []gp.Dim
+	groups, last := 0, -1
+	for _, c := range enc.Columns() {
+		shared := o.Surrogate.ScalePerParameter || params[c.Param].Type != space.Permutation
+		if c.Param != last || !shared {
+			groups++
+		}
+		last = c.Param
+		out = append(out, gp.Dim{Group: groups - 1, Equal: c.Equal})
+	}
+	return out
+}
+
+// gather transforms the outcomes (paper sections 3.2 and 5.3): the logarithm
+// of the objective where the options say so, then mean 0 and variance 1.
+func gather(h *history, enc *space.Encoder) data {
+	var d data
+	var values []float64
+	var failed [][]float64
+	positive := true
+	for _, t := range h.told() {
+		row := enc.Encode(nil, t.Config.Point())
+		ok := t.Outcome.Status == OK
+		d.all, d.works = append(d.all, row), append(d.works, ok)
+		d.told++
+		if !ok {
+			d.fails++
+			failed = append(failed, row)
+			continue
+		}
+		d.x, values = append(d.x, row), append(values, t.Outcome.Value)
+		positive = positive && t.Outcome.Value > 0
+	}
+	log := h.opts.Surrogate.LogObjective != Off && positive
+	mean, sd := 0.0, 0.0
+	for _, v := range values {
+		if log {
+			v = math.Log10(v)
+		}
+		d.z = append(d.z, h.sign()*v)
+		mean += h.sign() * v / float64(len(values))
+	}
+	for _, z := range d.z {
+		sd += (z - mean) * (z - mean) / float64(len(values))
+	}
+	if sd = math.Sqrt(sd); sd < 1e-12*(1+math.Abs(mean)) {
+		sd = 1
+	}
+	d.best = math.Inf(1)
+	worst := math.Inf(-1)
+	for i := range d.z {
+		d.z[i] = (d.z[i] - mean) / sd
+		d.best, worst = math.Min(d.best, d.z[i]), math.Max(worst, d.z[i])
+	}
+	if h.opts.Feasibility.Penalty && len(d.z) > 0 {
+		for _, row := range failed {
+			d.x, d.z = append(d.x, row), append(d.z, worst)
+		}
+	}
+	return d
+}
+
+// fit makes the surrogate. Its hyperparameters start from those of the last
+// trial that has some, and are only fitted from many starts now and then.
+func (b *bayesian) fit(h *history, d data, rng *rand.Rand) (surrogate, note, error) {
+	o := h.opts.Surrogate
+	if o.Forest {
+		f, err := forest.Grow(rng, forest.Data{X: d.x, Y: d.z, Equal: b.equal}, b.forestOptions(h))
+		return &trees{f: f}, note{}, err
+	}
+	var last note
+	for _, t := range h.trials {
+		if t.note.Hyper != nil {
+			last = t.note
+		}
+	}
+	if last.Hyper != nil && last.Told == d.told {
+		m, err := gp.New(b.dims, d.x, d.z, *last.Hyper)
+		return m, last, err
+	}
+	g := gp.Options{Samples: o.Samples, Refine: o.Refine, Evals: o.Evals}
+	if !o.NoPrior {
+		g.Prior = &gp.Gamma{Shape: 1.3, Rate: 0.1}
+	}
+	n := note{Told: d.told, Full: d.told}
+	if last.Hyper != nil && float64(d.told) < o.FullEvery*float64(last.Full) {
+		n.Full = last.Full
+		g.WarmOnly, g.Evals = true, max(1, o.Evals/2)
+	}
+	m, err := gp.Fit(rng, b.dims, d.x, d.z, g, last.Hyper)
+	if err != nil {
+		return nil, note{}, err
+	}
+	hyper := m.Hyper()
+	n.Hyper = &hyper
+	return m, n, nil
+}
+
+// forestOptions are BaCO's of a forest surrogate, or scikit-optimize's where
+// failures are penalised as Ytopt does.
+func (b *bayesian) forestOptions(h *history) forest.Options {
+	if h.opts.Feasibility.Penalty {
+		return forest.Options{Trees: 100, MaxFeatures: 1, Bootstrap: true, MinSplit: 3}
+	}
+	return forest.Options{Trees: 200, MaxFeatures: 0.5, Bootstrap: true, RandomSplits: true}
+}
+
+// feasibility fits the model of hidden constraints (paper section 4.2), nil
+// when nothing has failed.
+func (b *bayesian) feasibility(h *history, d data, rng *rand.Rand) (*forest.Forest, float64, error) {
+	if d.fails == 0 || h.opts.Feasibility.Off || h.opts.Feasibility.Penalty {
+		return nil, 0, nil
+	}
+	f, err := forest.Grow(rng, forest.Classes(d.all, d.works, b.equal, 0.8, 0.2), forest.Options{})
+	threshold := 0.0
+	if !h.opts.Feasibility.NoThreshold {
+		threshold = float64(rng.Intn(11)) / 100
+	}
+	return f, threshold, err
+}

@@ -1,0 +1,176 @@
+package bayes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/protuner/protuner/bayes/space"
+)
+
+// Method is the kind of optimiser.
+type Method string
+
+const (
+	// Model-based search: the paper's.
+	Bayesian Method = "bayesian"
+	// Uniform draws over the feasible set.
+	Uniform Method = "uniform"
+	// Draws that choose uniformly at each node of the chain of trees.
+	ChainOfTrees Method = "chain-of-trees"
+	// A bandit over local searches, as OpenTuner has with ATF's spaces.
+	Bandit Method = "bandit"
+)
+
+// Choice turns something on, off, or leaves it to the data.
+type Choice string
+
+const (
+	Auto Choice = "" // let the data decide
+	On   Choice = "on"
+	Off  Choice = "off"
+)
+
+// Options configure a study. Preset returns filled Options for everything the
+// paper compares; the zero value is the preset "default". A study is resumed
+// under the options it was begun with.
+type Options struct {
+	// Seed of every random choice. Equal seeds, options and outcomes give equal
+	// trials.
+	Seed int64 `json:"seed"`
+	// Maximize the objective instead of minimising it.
+	Maximize bool `json:"maximize,omitempty"`
+	// Start are configurations evaluated first: expert knowledge.
+	Start []space.Config `json:"start,omitempty"`
+	// NoDefault leaves out the configuration of the parameters' defaults, which
+	// is otherwise evaluated first where it is complete and feasible.
+	NoDefault bool `json:"no_default,omitempty"`
+	// Initial is the number of trials, Start included, before a model is used;
+	// default: one more than the parameters, but 5 to 10.
+	Initial int `json:"initial,omitempty"`
+	// Method of the search; default Bayesian. The fields below only matter then.
+	Method Method `json:"method,omitempty"`
+
+	Surrogate   Surrogate   `json:"surrogate"`
+	Acquisition Acquisition `json:"acquisition"`
+	Feasibility Feasibility `json:"feasibility"`
+}
+
+// Surrogate configures the model of the objective.
+type Surrogate struct {
+	// Forest uses a random forest instead of a Gaussian process.
+	Forest bool `json:"forest,omitempty"`
+	// LogObjective models the logarithm of the objective. Auto: when every
+	// value so far is above 0.
+	LogObjective Choice `json:"log_objective,omitempty"`
+	// NoLogInputs ignores the log transforms of parameters.
+	NoLogInputs bool `json:"no_log_inputs,omitempty"`
+	// Metric overrides the permutation metric of every parameter: spearman,
+	// kendall, hamming or naive; default: each parameter's own.
+	Metric string `json:"metric,omitempty"`
+	// NoPrior drops the Gamma(1.3, 0.1) prior of the length scales.
+	NoPrior bool `json:"no_prior,omitempty"`
+	// ScalePerParameter gives a permutation one length scale, as section 3.2 of
+	// the paper is worded, instead of one for each of its columns, as its
+	// program has it.
+	ScalePerParameter bool `json:"scale_per_parameter,omitempty"`
+	// Samples random hyperparameters are tried, Refine of them improved, by at
+	// most Evals likelihood evaluations each, whenever a full fit is made.
+	// Default 20, 3, 40.
+	Samples int `json:"samples,omitempty"`
+	Refine  int `json:"refine,omitempty"`
+	Evals   int `json:"evals,omitempty"`
+	// FullEvery is the growth of the number of outcomes that calls for the next
+	// full fit; in between the last hyperparameters are improved by Evals/2
+	// evaluations. Default 1.25; 1 fits fully every time.
+	FullEvery float64 `json:"full_every,omitempty"`
+}
+
+// Acquisition configures the choice of the next configuration.
+type Acquisition struct {
+	// LowerBound uses the lower confidence bound (kappa 1.96) instead of
+	// expected improvement.
+	LowerBound bool `json:"lower_bound,omitempty"`
+	// Noisy adds the noise to the variance that expected improvement sees; the
+	// paper leaves it out (section 3.3).
+	Noisy bool `json:"noisy,omitempty"`
+	// Xi is subtracted from the best value, in standard deviations of the
+	// objective; default 1e-4.
+	Xi float64 `json:"xi,omitempty"`
+	// Candidates is the number of random configurations; default 1000.
+	Candidates int `json:"candidates,omitempty"`
+	// Starts of them, the best, are improved by local search; default 5.
+	Starts int `json:"starts,omitempty"`
+	// NoLocalSearch takes the best candidate as it is.
+	NoLocalSearch bool `json:"no_local_search,omitempty"`
+	// BiasedSampling draws candidates and initial trials as ChainOfTrees does.
+	BiasedSampling bool `json:"biased_sampling,omitempty"`
+}
+
+// Feasibility configures the handling of hidden constraints.
+type Feasibility struct {
+	// Off ignores failures: neither a model of them nor a value for them.
+	Off bool `json:"off,omitempty"`
+	// Penalty gives failures the worst value seen instead of modelling them.
+	Penalty bool `json:"penalty,omitempty"`
+	// NoThreshold drops the random minimum probability of feasibility.
+	NoThreshold bool `json:"no_threshold,omitempty"`
+}
+
+// Validate reports the options that are out of range or contradict each other.
+func (o Options) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("options: "+format, args...)) }
+	if !slices.Contains([]Method{"", Bayesian, Uniform, ChainOfTrees, Bandit}, o.Method) {
+		bad("unknown method %q", o.Method)
+	}
+	if !slices.Contains([]Choice{Auto, On, Off}, o.Surrogate.LogObjective) {
+		bad("log_objective is on, off or empty, not %q", o.Surrogate.LogObjective)
+	}
+	if o.Surrogate.Metric != "" {
+		if _, err := space.ParseMetric(o.Surrogate.Metric); err != nil {
+			bad("%w", err)
+		}
+	}
+	for name, n := range map[string]int{"initial": o.Initial, "samples": o.Surrogate.Samples, "refine": o.Surrogate.Refine,
+		"evals": o.Surrogate.Evals, "candidates": o.Acquisition.Candidates, "starts": o.Acquisition.Starts} {
+		if n < 0 {
+			bad("%s is %d; it cannot be negative", name, n)
+		}
+	}
+	if o.Surrogate.FullEvery != 0 && !(o.Surrogate.FullEvery >= 1) {
+		bad("full_every is a growth of 1 or more, not %v", o.Surrogate.FullEvery)
+	}
+	if !(o.Acquisition.Xi >= 0) {
+		bad("xi is %v; it cannot be negative", o.Acquisition.Xi)
+	}
+	if o.Feasibility.Off && o.Feasibility.Penalty {
+		bad("feasibility cannot be off and a penalty")
+	}
+	return errors.Join(errs...)
+}
+
+// filled returns o with its defaults for a space of the given dimension.
+func (o Options) filled(parameters int) Options {
+	def := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	if o.Method == "" {
+		o.Method = Bayesian
+	}
+	def(&o.Initial, max(5, min(10, parameters+1)))
+	def(&o.Surrogate.Samples, 20)
+	def(&o.Surrogate.Refine, 3)
+	def(&o.Surrogate.Evals, 40)
+	if o.Surrogate.FullEvery == 0 {
+		o.Surrogate.FullEvery = 1.25
+	}
+	if o.Acquisition.Xi == 0 {
+		o.Acquisition.Xi = 1e-4
+	}
+	def(&o.Acquisition.Candidates, 1000)
+	def(&o.Acquisition.Starts, 5)
+	return o
+}
