@@ -1,0 +1,216 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// chain is a set of Funcs to be moved together, and the loops they feed.
+type chain struct {
+	owner space.Reader
+	funcs []int
+}
+
+// layers sorts the Funcs upstream of f by how many steps at most lie between.
+func layers(sp *space.Space, f int) [][]int {
+	depth := map[int]int{f: 0}
+	var out [][]int
+	for _, g := range sp.Upstream(f) { // consumers come before producers
+		d := 0
+		for _, r := range sp.Readers(g) {
+			if steps, ok := depth[r.Func]; ok {
+				d = max(d, steps+1)
+			}
+		}
+		depth[g] = d
+		for len(out) < d {
+			out = append(out, nil)
+		}
+		out[d-1] = append(out[d-1], g)
+	}
+	return out
+}
+
+// pick draws a chain: an owner that is at root in the plan, and of the Funcs
+// upstream of it a band of neighbouring layers, all of one kind (pointwise, not
+// pointwise) or all there are.
+func (m *mover) pick(p *plan) (chain, bool) {
+	var owners []int
+	for f := range p.place {
+		if d := p.place[f]; d.Kind == space.Compute && d.Compute.Func < 0 && len(m.sp.Upstream(f)) > 0 {
+			owners = append(owners, f)
+		}
+	}
+	if len(owners) == 0 {
+		return chain{}, false
+	}
+	f := owners[m.rng.Intn(len(owners))]
+	stages := len(m.sp.Pipeline().Funcs[f].Stages)
+	c := chain{owner: space.Reader{Func: f, Stage: m.rng.Intn(stages)}}
+	bands := layers(m.sp, f)
+	first, last := 0, len(bands)
+	switch m.rng.Intn(4) {
+	case 0: // all
+	case 1:
+		first = m.rng.Intn(len(bands))
+	case 2:
+		last = 1 + m.rng.Intn(len(bands))
+	default:
+		first = m.rng.Intn(len(bands))
+		last = first + 1 + m.rng.Intn(len(bands)-first)
+	}
+	kind := m.rng.Intn(4)
+	for _, band := range bands[first:last] {
+		for _, g := range band {
+			light := isLight(m.sp, g)
+			if !m.sp.OnlyRoot(g) && (kind < 2 || kind == 2 && light || kind == 3 && !light) {
+				c.funcs = append(c.funcs, g)
+			}
+		}
+	}
+	return c, len(c.funcs) > 0
+}
+
+// power draws a power of two between two, inclusive.
+func (m *mover) power(low, high int) int64 { return 1 << (low + m.rng.Intn(high-low+1)) }
+
+// chainSlide computes a chain row by row of its owner and stores it strip by
+// strip, so that each row computes only what the rows before did not.
+func (m *mover) chainSlide(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	c, ok := m.pick(p)
+	if !ok {
+		return nil, false
+	}
+	return m.slide(p, c, m.power(0, 2), m.power(2, 8))
+}
+
+func (m *mover) slide(p *plan, c chain, rows, strip int64) (*space.State, bool) {
+	row, ok := p.strip(c.owner.Func, c.owner.Stage, rows)
+	if !ok || strip <= rows {
+		return nil, false
+	}
+	around, _ := p.strip(c.owner.Func, c.owner.Stage, strip)
+	for _, f := range c.funcs {
+		p.at(f, row, around)
+	}
+	p.tasksAround(c.owner, around)
+	return p.state(), true
+}
+
+// tasksAround gives the owner tasks that are strips too, so that the chain may be
+// stored right inside them.
+func (p *plan) tasksAround(owner space.Reader, strip space.Place) {
+	if owner.Stage == 0 && p.tasks[owner.Func].Kind != 0 {
+		p.cut(owner.Func, strip.Tile)
+	}
+}
+
+// chainTile computes a chain tile by tile of its owner.
+func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	c, ok := m.pick(p)
+	if !ok {
+		return nil, false
+	}
+	at, ok := p.tile(c.owner.Func, c.owner.Stage, m.power(4, 10), m.power(0, 7))
+	if !ok {
+		return nil, false
+	}
+	for _, f := range c.funcs {
+		p.at(f, at, at)
+	}
+	return p.state(), true
+}
+
+// chainShift moves all Funcs that are computed at one place, or some of them, in
+// or out together: to where they are stored, or to where another Func is computed
+// or stored in the same owner's loops.
+func (m *mover) chainShift(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	var inside []int
+	for f, d := range p.place {
+		if d.Kind == space.Compute && d.Compute.Func >= 0 {
+			inside = append(inside, f)
+		}
+	}
+	if len(inside) == 0 {
+		return nil, false
+	}
+	model := p.place[inside[m.rng.Intn(len(inside))]]
+	targets := []space.Place{space.Root, model.Store}
+	for _, f := range inside {
+		for _, q := range []space.Place{p.place[f].Compute, p.place[f].Store} {
+			if q.Func == model.Compute.Func && !slices.ContainsFunc(targets, q.Equal) {
+				targets = append(targets, q)
+			}
+		}
+	}
+	to := targets[m.rng.Intn(len(targets))]
+	store := m.rng.Intn(2) == 0
+	for _, f := range inside {
+		d := p.place[f]
+		if !d.Compute.Equal(model.Compute) {
+			continue
+		}
+		if store {
+			p.at(f, d.Compute, to)
+		} else {
+			p.at(f, to, to)
+		}
+	}
+	return p.state(), true
+}
+
+// chainInline inlines a chain.
+func (m *mover) chainInline(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	c, ok := m.pick(p)
+	if !ok {
+		return nil, false
+	}
+	for _, f := range c.funcs {
+		if m.sp.CanInline(f) {
+			p.inline(f)
+		}
+	}
+	return p.state(), true
+}
+
+// chainRoot computes a chain at root.
+func (m *mover) chainRoot(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	c, ok := m.pick(p)
+	if !ok {
+		return nil, false
+	}
+	for _, f := range c.funcs {
+		p.root(f)
+		if p.tasks[f].Kind == 0 {
+			p.even(f, 0)
+		}
+	}
+	return p.state(), true
+}
+
+// chainVector vectorises a chain over the same dimension.
+func (m *mover) chainVector(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	c, ok := m.pick(p)
+	if !ok {
+		return nil, false
+	}
+	dims := m.sp.VectorDims(c.funcs[m.rng.Intn(len(c.funcs))])
+	dim := dims[m.rng.Intn(len(dims))]
+	done := false
+	for _, f := range c.funcs {
+		d := p.place[f]
+		if d.Kind == space.Compute && d.Vector != dim && slices.Contains(m.sp.VectorDims(f), dim) {
+			d.Vector = dim
+			p.place[f] = d.Edited()
+			done = true
+		}
+	}
+	return p.state(), done
+}

@@ -1,0 +1,188 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand"
+	"slices"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// EvolveOptions set the evolution's few numbers.
+type EvolveOptions struct {
+	// Population is how many of the best measured schedules are built upon.
+	// Default 16.
+	Population int
+	// Fresh is the share of proposals drawn at random. Default 0.05.
+	Fresh float64
+	// Stack is the probability that one more move is made on top of each. Default
+	// 0.25.
+	Stack float64
+}
+
+// EvolveDefaults is what New uses.
+func EvolveDefaults() EvolveOptions { return EvolveOptions{Population: 16, Fresh: 0.05, Stack: 0.25} }
+
+// Validate names the first option out of range.
+func (o EvolveOptions) Validate() error {
+	switch {
+	case o.Population < 1:
+		return fmt.Errorf("search: a population of %d: at least 1", o.Population)
+	case !(o.Fresh >= 0 && o.Fresh <= 1):
+		return fmt.Errorf("search: a fresh share of %g: between 0 and 1", o.Fresh)
+	case !(o.Stack >= 0 && o.Stack < 1):
+		return fmt.Errorf("search: a stacking probability of %g: at least 0 and below 1", o.Stack)
+	}
+	return nil
+}
+
+// Evolve proposes the prototypes first and then changes of the best schedules
+// measured so far. Which changes is learned while it goes (see credit): a move is
+// paid by how much faster its result is than what it started from, in logarithms,
+// and twice that where the result is the best so far.
+type Evolve struct {
+	sp     *space.Space
+	rng    *rand.Rand
+	o      EvolveOptions
+	mover  *mover
+	credit *credit
+	seen   seen
+	first  []Candidate // prototypes not yet proposed
+	best   []member    // fastest first
+	born   map[uint64]birth
+}
+
+type member struct {
+	state   *space.State
+	hash    uint64
+	seconds float64
+}
+
+// birth says which move made a candidate, out of something that took so long.
+type birth struct {
+	kind    int
+	seconds float64
+}
+
+// NewEvolve makes an evolution; it panics on options that do not validate.
+func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
+	if err := o.Validate(); err != nil {
+		panic(err)
+	}
+	return &Evolve{sp: sp, rng: rng, o: o, mover: &mover{sp: sp, rng: rng}, credit: newCredit(len(moves)),
+		seen: seen{}, first: Prototypes(sp), born: map[uint64]birth{}}
+}
+
+// Propose implements Strategy.
+func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
+	var out []Candidate
+	for repeats := 0; len(out) < n && repeats < maxRepeats; {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		c, ok := e.next()
+		if !ok || !e.seen.take(c) {
+			repeats++
+			continue
+		}
+		repeats = 0
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// next makes one candidate, which may be an old one.
+func (e *Evolve) next() (Candidate, bool) {
+	if len(e.first) > 0 {
+		c := e.first[0]
+		e.first = e.first[1:]
+		return c, true
+	}
+	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
+		return newCandidate(rollout(e.sp.Start(), e.rng), "random"), true
+	}
+	from, other := e.parent(), e.parent()
+	kind := e.credit.draw(e.rng)
+	s, ok := moves[kind].apply(e.mover, from.state, other.state)
+	if !ok {
+		return Candidate{}, false
+	}
+	origin := moves[kind].name
+	for e.rng.Float64() < e.o.Stack {
+		more := e.rng.Intn(len(moves))
+		if t, ok := moves[more].apply(e.mover, s, other.state); ok {
+			s = t
+			origin += "+" + moves[more].name
+		}
+	}
+	c := newCandidate(s, origin)
+	if !e.seen[c.Hash] {
+		e.born[c.Hash] = birth{kind, from.seconds}
+	}
+	return c, true
+}
+
+// parent draws one of the population; each is 1/4 as likely again as the one
+// behind it.
+func (e *Evolve) parent() member {
+	total := 0.0
+	for i := range e.best {
+		total += math.Pow(0.8, float64(i))
+	}
+	x := e.rng.Float64() * total
+	for i := range e.best {
+		if x -= math.Pow(0.8, float64(i)); x < 0 {
+			return e.best[i]
+		}
+	}
+	return e.best[0]
+}
+
+// Observe implements Strategy.
+func (e *Evolve) Observe(outcomes []Outcome) error {
+	for _, o := range outcomes {
+		if err := validate(o); err != nil {
+			return err
+		}
+		e.seen[o.Candidate.Hash] = true
+		reward := 0.0
+		b, mine := e.born[o.Candidate.Hash]
+		delete(e.born, o.Candidate.Hash)
+		if o.OK {
+			if mine && o.Seconds < b.seconds {
+				reward = math.Log(b.seconds / o.Seconds)
+				if o.Seconds < e.best[0].seconds {
+					reward *= 2
+				}
+			}
+			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Seconds})
+		}
+		if mine {
+			e.credit.pay(b.kind, math.Min(reward, 1))
+		}
+	}
+	return nil
+}
+
+// admit keeps the population sorted and small. A schedule measured again keeps its
+// better time.
+func (e *Evolve) admit(m member) {
+	if i := slices.IndexFunc(e.best, func(o member) bool { return o.hash == m.hash }); i >= 0 {
+		if e.best[i].seconds <= m.seconds {
+			return
+		}
+		e.best = slices.Delete(e.best, i, i+1)
+	}
+	i, _ := slices.BinarySearchFunc(e.best, m.seconds, func(o member, s float64) int {
+		if o.seconds <= s {
+			return -1
+		}
+		return 1
+	})
+	e.best = slices.Insert(e.best, i, m)
+	if len(e.best) > e.o.Population {
+		e.best = e.best[:e.o.Population]
+	}
+}

@@ -1,0 +1,169 @@
+package search
+
+import (
+	"math/rand"
+	"slices"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// move makes a changed plan of a measured one; false where it does not apply. The
+// other parent is only for moves that take two.
+type move struct {
+	name  string
+	apply func(m *mover, from, other *space.State) (*space.State, bool)
+}
+
+// moves are the kinds of changes that evolution makes. Those over a chain of Funcs
+// at once are there because the way to some of the best schedules has no good
+// half: sliding windows pay when every producer of a loop slides.
+var moves = []move{
+	{"mutate", (*mover).mutate},
+	{"retile", (*mover).retile},
+	{"retask", (*mover).retask},
+	{"chain-slide", (*mover).chainSlide},
+	{"chain-tile", (*mover).chainTile},
+	{"chain-shift", (*mover).chainShift},
+	{"chain-inline", (*mover).chainInline},
+	{"chain-root", (*mover).chainRoot},
+	{"chain-vector", (*mover).chainVector},
+	{"crossover", (*mover).crossover},
+}
+
+// mover makes moves.
+type mover struct {
+	sp  *space.Space
+	rng *rand.Rand
+}
+
+// mutate draws one decision anew and keeps the others as far as they go.
+func (m *mover) mutate(from, _ *space.State) (*space.State, bool) {
+	trace := from.Trace()
+	if len(trace) == 0 {
+		return nil, false
+	}
+	i := m.rng.Intn(len(trace))
+	before, _, err := m.sp.Replay(trace[:i], space.Strict)
+	if err != nil {
+		return nil, false
+	}
+	a, ok := before.Sample(m.rng)
+	if !ok {
+		return nil, false
+	}
+	changed := append(before.Next(a).Trace(), trace[i+1:]...)
+	s, _, err := m.sp.Replay(changed, space.Nearest)
+	return s, err == nil
+}
+
+// retile scales one tile size, wherever that tile is meant: all Funcs at that
+// place, and its owner's tasks if they are the same, keep going together.
+func (m *mover) retile(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	var places []space.Place
+	for _, d := range p.place {
+		if d.Kind != space.Compute {
+			continue
+		}
+		for _, q := range []space.Place{d.Compute, d.Store} {
+			if q.Func >= 0 && !slices.ContainsFunc(places, q.Equal) {
+				places = append(places, q)
+			}
+		}
+	}
+	if len(places) == 0 {
+		return nil, false
+	}
+	old := places[m.rng.Intn(len(places))]
+	scaled, ok := m.scale(old.Tile, p.sp.Extents(old.Func, old.Stage))
+	if !ok {
+		return nil, false
+	}
+	made := space.Place{Func: old.Func, Stage: old.Stage, Tile: scaled}
+	for f := range p.place {
+		d := p.place[f]
+		if d.Kind != space.Compute || !d.Compute.Equal(old) && !d.Store.Equal(old) {
+			continue
+		}
+		if d.Compute.Equal(old) {
+			d.Compute = made
+		}
+		if d.Store.Equal(old) {
+			d.Store = made
+		}
+		p.place[f] = d.Edited()
+	}
+	if t := p.tasks[old.Func]; t.Kind != 0 && old.Stage == 0 && slices.Equal(t.Task, old.Tile) {
+		p.cut(old.Func, scaled)
+	}
+	return p.state(), true
+}
+
+// scale doubles or halves one size of a tile, or sets it to one or to all.
+func (m *mover) scale(tile, extents []int64) ([]int64, bool) {
+	var loops []int
+	for i, e := range extents {
+		if e > 1 {
+			loops = append(loops, i)
+		}
+	}
+	if len(loops) == 0 {
+		return nil, false
+	}
+	i := loops[m.rng.Intn(len(loops))]
+	out := slices.Clone(tile)
+	switch m.rng.Intn(6) {
+	case 0:
+		out[i] = 1
+	case 1:
+		out[i] = extents[i]
+	case 2, 3:
+		out[i] = min(2*out[i], extents[i])
+	default:
+		out[i] = max(1, out[i]/2)
+	}
+	return out, out[i] != tile[i]
+}
+
+// retask cuts a Func at root, or all of them alike, into other tasks.
+func (m *mover) retask(from, _ *space.State) (*space.State, bool) {
+	p := planOf(from)
+	var with []int
+	for f, d := range p.tasks {
+		if d.Kind != 0 && d.Task != nil {
+			with = append(with, f)
+		}
+	}
+	if len(with) == 0 {
+		return nil, false
+	}
+	if m.rng.Intn(3) > 0 {
+		i := m.rng.Intn(len(with))
+		with = with[i : i+1]
+	}
+	done := false
+	for _, f := range with {
+		if t, ok := m.scale(p.tasks[f].Task, p.sp.Extents(f, 0)); ok {
+			p.cut(f, t)
+			done = true
+		}
+	}
+	return p.state(), done
+}
+
+// crossover takes the decisions about some Func and all it reads from the other
+// parent, and the rest from this one.
+func (m *mover) crossover(from, other *space.State) (*space.State, bool) {
+	if other == nil || other == from {
+		return nil, false
+	}
+	p, q := planOf(from), planOf(other)
+	f := m.rng.Intn(m.sp.Funcs())
+	if !m.sp.Scheduled(f) {
+		return nil, false
+	}
+	for _, g := range append([]int{f}, m.sp.Upstream(f)...) {
+		p.place[g], p.tasks[g] = q.place[g], q.tasks[g]
+	}
+	return p.state(), true
+}

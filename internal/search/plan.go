@@ -1,0 +1,128 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// plan is a trace opened for changing: what is intended for each Func. Whatever a
+// plan says, Replay makes a legal state of it.
+type plan struct {
+	sp    *space.Space
+	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
+	tasks []space.Decision // by Func
+}
+
+func newPlan(sp *space.Space) *plan {
+	return &plan{sp: sp, place: make([]space.Decision, sp.Funcs()), tasks: make([]space.Decision, sp.Funcs())}
+}
+
+func planOf(s *space.State) *plan {
+	p := newPlan(s.Space())
+	for _, d := range s.Trace() {
+		if d.Kind == space.Tasks {
+			p.tasks[d.Func] = d
+		} else {
+			p.place[d.Func] = d
+		}
+	}
+	return p
+}
+
+func (p *plan) clone() *plan {
+	return &plan{sp: p.sp, place: slices.Clone(p.place), tasks: slices.Clone(p.tasks)}
+}
+
+// state is the legal state nearest to the plan.
+func (p *plan) state() *space.State {
+	var trace []space.Decision
+	for f := range p.place {
+		for _, d := range []space.Decision{p.place[f], p.tasks[f]} {
+			if d.Kind != 0 {
+				trace = append(trace, d)
+			}
+		}
+	}
+	s, _, err := p.sp.Replay(trace, space.Nearest)
+	if err != nil {
+		panic(err) // only a Func that is not there, which a plan cannot name
+	}
+	return s
+}
+
+func (p *plan) inline(f int) { p.place[f] = space.Decision{Func: f, Kind: space.Inline} }
+
+// preferInline inlines f if that is legal and leaves it where it was otherwise.
+func (p *plan) preferInline(f int) { p.place[f].Kind = space.Inline }
+
+// vector is the dimension f is vectorised over so far, or the preferred one.
+func (p *plan) vector(f int) int {
+	if d := p.place[f]; d.Kind == space.Compute {
+		return d.Vector
+	}
+	return p.sp.VectorDims(f)[0]
+}
+
+// at computes f at a place and stores it at another.
+func (p *plan) at(f int, compute, store space.Place) {
+	p.place[f] = space.Decision{Func: f, Kind: space.Compute, Vector: p.vector(f), Compute: compute, Store: store}
+}
+
+func (p *plan) root(f int) { p.at(f, space.Root, space.Root) }
+
+// cut says what a task of f should cover.
+func (p *plan) cut(f int, task []int64) {
+	p.tasks[f] = space.Decision{Func: f, Kind: space.Tasks, Task: task}
+}
+
+// rowsLoop picks the loop of a stage along which to cut strips: the longest pure
+// one that is not vectorised; -1 where there is none.
+func (p *plan) rowsLoop(f, stage int) int {
+	st := &p.sp.Pipeline().Funcs[f].Stages[stage]
+	vector := p.vector(f)
+	best := -1
+	var most int64 = 1
+	for i, e := range p.sp.Extents(f, stage) {
+		if l := st.Loops[i]; l.Pure && !l.RVar && (l.PureDim != vector || vector < 0) && e > most {
+			best, most = i, e
+		}
+	}
+	return best
+}
+
+// strip is the place in the loops of a stage where one iteration covers so many
+// iterations of its rows and everything of its other loops.
+func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
+	i := p.rowsLoop(f, stage)
+	if i < 0 {
+		return space.Root, false
+	}
+	tile := p.sp.Extents(f, stage)
+	tile[i] = min(rows, tile[i])
+	return space.Place{Func: f, Stage: stage, Tile: tile}, true
+}
+
+// tile is the place where one iteration covers so many points of the vectorised
+// loop and of the rows, and one of every other pure loop.
+func (p *plan) tile(f, stage int, width, rows int64) (space.Place, bool) {
+	i := p.rowsLoop(f, stage)
+	if i < 0 {
+		return space.Root, false
+	}
+	st := &p.sp.Pipeline().Funcs[f].Stages[stage]
+	tile := p.sp.Extents(f, stage)
+	vector := p.vector(f)
+	for k := range tile {
+		switch l := st.Loops[k]; {
+		case k == i:
+			tile[k] = min(rows, tile[k])
+		case l.PureDim >= 0 && l.PureDim == vector:
+			tile[k] = min(width, tile[k])
+		case l.Pure && !l.RVar && tile[k] > 16:
+			// Few channels stay together; more images do not.
+			tile[k] = 1
+		}
+	}
+	return space.Place{Func: f, Stage: stage, Tile: tile}, true
+}

@@ -1,0 +1,100 @@
+// Package search looks for fast schedules in a space: strategies that propose
+// candidates and learn from what was measured of them.
+package search
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// Candidate is a complete schedule worth measuring.
+type Candidate struct {
+	State    *space.State
+	Schedule schedule.Schedule
+	// Origin says how it came about: "random", "prototype:strips-32",
+	// "chain-slide", ...
+	Origin string
+	// Hash is the schedule's own hash. A strategy never proposes one twice.
+	Hash uint64
+}
+
+// Outcome is what became of a candidate.
+type Outcome struct {
+	Candidate Candidate
+	// OK says that it compiled, ran and computed the right thing; Seconds is then
+	// the time of one run.
+	OK      bool
+	Seconds float64
+}
+
+// Strategy proposes candidates and is told how they fared. Strategies are used
+// from one goroutine. Given the same space, seed and calls they do the same.
+type Strategy interface {
+	// Propose returns up to n candidates it has not proposed before. Fewer than n,
+	// and none at all, mean that it found no more; it may find some again after
+	// Observe. The error is the context's.
+	Propose(ctx context.Context, n int) ([]Candidate, error)
+	// Observe takes outcomes in any order, also of schedules the strategy did not
+	// propose, which it then learns from as if it had. An error names an outcome
+	// that cannot be one.
+	Observe(outcomes []Outcome) error
+}
+
+var strategies = map[string]func(*space.Space, *rand.Rand) Strategy{
+	"random": func(sp *space.Space, rng *rand.Rand) Strategy { return NewRandom(sp, rng) },
+	"evolve": func(sp *space.Space, rng *rand.Rand) Strategy { return NewEvolve(sp, rng, EvolveDefaults()) },
+}
+
+// Names lists the strategies New knows.
+func Names() []string {
+	var out []string
+	for n := range strategies {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// New makes the strategy of that name with its defaults.
+func New(name string, sp *space.Space, rng *rand.Rand) (Strategy, error) {
+	make, ok := strategies[name]
+	if !ok {
+		return nil, fmt.Errorf("search: there is no strategy %q: choose one of %s", name, strings.Join(Names(), ", "))
+	}
+	return make(sp, rng), nil
+}
+
+// newCandidate reads a candidate off a complete state.
+func newCandidate(s *space.State, origin string) Candidate {
+	sch := s.Schedule()
+	return Candidate{State: s, Schedule: sch, Origin: origin, Hash: sch.Hash()}
+}
+
+// seen is the set of schedules proposed or observed so far.
+type seen map[uint64]bool
+
+// take reports whether the candidate is new, and notes it.
+func (s seen) take(c Candidate) bool {
+	if s[c.Hash] {
+		return false
+	}
+	s[c.Hash] = true
+	return true
+}
+
+// validate refuses outcomes that cannot be.
+func validate(o Outcome) error {
+	if o.Candidate.State == nil || !o.Candidate.State.Complete() {
+		return fmt.Errorf("search: outcome of schedule %016x has no complete state", o.Candidate.Hash)
+	}
+	if o.OK && !(o.Seconds > 0) {
+		return fmt.Errorf("search: outcome of schedule %016x took %g seconds", o.Candidate.Hash, o.Seconds)
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package space
+
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// loopVar is one loop of a stage while splits are applied to it.
+type loopVar struct {
+	name      string
+	loop      int // which of the stage's loops it is part of
+	extent    int64
+	pure      bool
+	there     bool // the loop exists; splits by one leave only one of two
+	whole     bool // not the inner part of any split
+	constant  bool // its extent is known when Halide compiles
+	vector    bool // part of the loop that is vectorised
+	parallel  bool
+	unrolled  bool
+	vectorise bool
+}
+
+// stageLoops is a stage's schedule in the making.
+type stageLoops struct {
+	vars  []loopVar // innermost first, in groups of one per loop: one per level
+	names map[string]bool
+	split []schedule.Directive
+}
+
+// place is where a Func ends up.
+type place struct {
+	compute, store *schedule.Level // nil: root
+	levels         [2]*Nest        // of compute and store
+	stack          bool
+	vector         int
+	realised       bool
+}
+
+// writer turns a loop nest into directives. What it does about splits, loop
+// orders, unrolling and storage is what Adams et al. do when they apply a state
+// (section 3.3 of the paper says it in words); tails are ours (see tail).
+type writer struct {
+	sp     *Space
+	stages []*stageLoops
+	places []place
+}
+
+// Schedule is the state as directives, which for a partial state leave the Funcs
+// not decided about inline. It applies to Halide as it stands: consumers come
+// before the Funcs computed in their loops, splits before what uses the loops.
+func (s *State) Schedule() schedule.Schedule {
+	w := writer{sp: s.sp, stages: make([]*stageLoops, len(s.sp.stages)), places: make([]place, len(s.sp.nodes))}
+	for _, c := range s.root.Children {
+		w.level(c, s.root, nil, 1)
+	}
+	for _, f := range s.root.StoreAt {
+		w.places[f].levels[1] = s.root
+	}
+	var out schedule.Schedule
+	for f := range s.sp.nodes {
+		if w.places[f].realised {
+			out.Directives = append(out.Directives, w.directives(f)...)
+		}
+	}
+	return out
+}
+
+// level applies one loop level: here is the Halide loop it is inside of, nil at
+// root, depth its depth below the root.
+func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
+	node := &w.sp.nodes[n.Func]
+	num := n.stageNumber()
+	top := parent.Func != n.Func
+	if top {
+		w.stages[num] = w.begin(n, parent)
+		if n.Stage == 0 {
+			bytes := float64(node.BytesPerPoint) * points(parent.Bounds(n.Func).computed())
+			p := &w.places[n.Func]
+			p.realised, p.vector, p.compute = true, n.VectorDim, here
+			p.levels[0] = parent
+			p.stack = bytes < float64(w.sp.o.StackBytes) && depth > 2
+		}
+	}
+	st := w.stages[num]
+	if n.Innermost {
+		if n.VectorLoop >= 0 {
+			st.vectorised().vectorise = true
+		}
+		return
+	}
+	group := w.splitLevel(st, n)
+	here = &schedule.Level{Func: node.Name, Stage: schedule.AnyStage, Loop: st.innermost()}
+	st.vars = append(group, st.vars...)
+	for _, f := range n.StoreAt {
+		w.places[f].store = here
+		w.places[f].levels[1] = n
+	}
+	for _, c := range slices.Backward(n.Children) {
+		w.level(c, n, here, depth+1)
+	}
+}
+
+// begin lists the loops of a stage as the algorithm leaves them, except that the
+// vectorised one comes first of the pure ones around it.
+func (w *writer) begin(n, parent *Nest) *stageLoops {
+	st := &w.sp.stages[n.stageNumber()]
+	out := &stageLoops{names: map[string]bool{}}
+	around := parent.Bounds(n.Func).Loops(n.Stage)
+	for i, l := range st.Loops {
+		out.names[l.Var] = true
+		out.vars = append(out.vars, loopVar{
+			name: l.Var, loop: i, pure: l.Pure, there: true, whole: true,
+			extent: extent(around[i]), constant: around[i].Constant,
+			vector: i == n.VectorLoop, parallel: l.Pure && n.Parallel,
+		})
+	}
+	for i := n.VectorLoop - 1; i >= 0 && out.vars[i].pure; i-- {
+		out.vars[i], out.vars[i+1] = out.vars[i+1], out.vars[i]
+	}
+	return out
+}
+
+// vectorised is the innermost loop that is there of those vectorised.
+func (s *stageLoops) vectorised() *loopVar {
+	for i := range s.vars {
+		if s.vars[i].vector && s.vars[i].there {
+			return &s.vars[i]
+		}
+	}
+	panic("space: a vectorised stage lost its vector loop")
+}
+
+// innermost names the innermost loop that is there.
+func (s *stageLoops) innermost() string {
+	for i := range s.vars {
+		if s.vars[i].there {
+			return s.vars[i].name
+		}
+	}
+	return outermost
+}
+
+// outermost is Halide's name for the loop around all others of a stage.
+const outermost = "__outermost"
+
+// fresh derives the name of an inner loop that the stage does not have yet.
+func (s *stageLoops) fresh(of string) string {
+	name := of + "i"
+	for s.names[name] {
+		name += "i"
+	}
+	s.names[name] = true
+	return name
+}
+
+// splitLevel splits the current innermost group of loops for level n and returns
+// the group inside it.
+func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
+	st := &w.sp.stages[n.stageNumber()]
+	child := n.innerLevel()
+	last := child
+	for last != nil && !last.Innermost {
+		last = last.innerLevel()
+	}
+	group := make([]loopVar, len(st.Loops))
+	for i := range group {
+		v := &s.vars[i]
+		if !v.there {
+			group[i] = loopVar{loop: v.loop, extent: 1}
+			continue
+		}
+		size := n.Size[v.loop]
+		factor := ceilDiv(v.extent, size)
+		if lanes := last.Size[v.loop]; v.vector {
+			factor = ceilDiv(factor, lanes) * lanes
+		} else {
+			factor = max(factor, lanes)
+		}
+		switch {
+		case factor == 1:
+			group[i] = loopVar{loop: v.loop}
+		case size == 1 && !(child.Innermost && v.vector && v.whole):
+			// Nothing to split: the loop moves inwards as it is.
+			group[i] = *v
+			group[i].parallel = false
+			v.there, v.extent = false, 1
+		default:
+			tail := w.tail(st, v, factor)
+			inner := *v
+			inner.name = s.fresh(v.name)
+			inner.extent, inner.parallel, inner.whole = factor, false, false
+			inner.constant = tail != guard
+			s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
+				Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{factor}, Word: tail})
+			v.extent = size
+			group[i] = inner
+		}
+	}
+	if child.Innermost {
+		w.unroll(s, len(group))
+	}
+	return group
+}
+
+// unroll unrolls the pure loops of the group around the innermost level when they
+// are few iterations of constant number, so that what they hold fits registers;
+// reductions move outside them. Loops that moved inwards whole count too: theirs
+// is the vector's number of iterations then.
+func (w *writer) unroll(s *stageLoops, loops int) {
+	group := s.vars[:loops]
+	product, constant := int64(1), true
+	for _, v := range group {
+		if v.pure {
+			product *= v.extent
+			constant = constant && v.constant
+		}
+	}
+	if product > w.sp.o.UnrollLimit || !constant {
+		return
+	}
+	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(a) - rank(b) })
+	for i := range group {
+		v := &group[i]
+		v.unrolled = v.pure && v.there && v.extent > 1
+	}
+}
+
+func rank(v loopVar) int {
+	if v.pure {
+		return 0
+	}
+	return 1
+}
+
+// The tail strategies used, by their names in directives.
+const (
+	guard   = "guard_with_if"
+	roundUp = "round_up"
+	shift   = "shift_inwards"
+)
+
+// tail picks what happens when factor does not divide the loop v:
+//
+//   - Reduction loops, and loops of an update that come from inside a split,
+//     cannot repeat or add iterations: guard.
+//   - Where computing more of the Func than required reads no more of any input
+//     and asks for no more of any output, rounding up costs least.
+//   - Elsewhere pure definitions shift the last tile inwards, if a tile fits at
+//     all, and updates guard.
+//
+// Adams et al. also round up where only the loop nest's own accesses are no
+// inputs; we look through producers too, because a Func that is rounded up makes
+// its producers compute more, and they then read beyond an input.
+func (w *writer) tail(st *stage, v *loopVar, factor int64) string {
+	loop := &st.Loops[v.loop]
+	switch {
+	case loop.RVar || !loop.Pure || st.idx > 0 && !v.whole:
+		return guard
+	case !w.sp.nodes[st.fn].spills:
+		return roundUp
+	case st.idx > 0 || factor > v.extent:
+		return guard
+	}
+	return shift
+}

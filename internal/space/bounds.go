@@ -1,0 +1,122 @@
+package space
+
+import (
+	"sync/atomic"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// Bound is the region of one Func at one place of a loop nest: what is required
+// of it there, what is computed, and the loops of its stages, as intervals of
+// representative iterations. It is immutable.
+type Bound struct {
+	lay   *layout
+	spans []pipeline.Span
+}
+
+// layout says where in Bound.spans things are: the required region, then the
+// computed one, then the loops of each stage.
+type layout struct {
+	dims  int
+	loops []int // start of each stage's loops
+	total int
+}
+
+func newLayout(f *pipeline.Func) layout {
+	l := layout{dims: len(f.Args), total: 2 * len(f.Args)}
+	for s := range f.Stages {
+		l.loops = append(l.loops, l.total)
+		l.total += len(f.Stages[s].Loops)
+	}
+	return l
+}
+
+// Required is what consumers ask for of dimension d.
+func (b *Bound) Required(d int) pipeline.Span { return b.spans[d] }
+
+// Computed is what must be computed of dimension d so that the rest is right.
+func (b *Bound) Computed(d int) pipeline.Span { return b.spans[b.lay.dims+d] }
+
+// Loops are the intervals of the loops of a stage, innermost first.
+func (b *Bound) Loops(stage int) []pipeline.Span {
+	end := b.lay.total
+	if stage+1 < len(b.lay.loops) {
+		end = b.lay.loops[stage+1]
+	}
+	return b.spans[b.lay.loops[stage]:end]
+}
+
+func (b *Bound) required() []pipeline.Span { return b.spans[:b.lay.dims] }
+func (b *Bound) computed() []pipeline.Span { return b.spans[b.lay.dims : 2*b.lay.dims] }
+
+func (b *Bound) clone() *Bound {
+	return &Bound{lay: b.lay, spans: append([]pipeline.Span(nil), b.spans...)}
+}
+
+func extent(s pipeline.Span) int64 { return s.Max - s.Min + 1 }
+
+// points is how many points a box holds. It is a float because a product of
+// extents can pass 2^63.
+func points(box []pipeline.Span) float64 {
+	n := 1.0
+	for _, s := range box {
+		n *= float64(extent(s))
+	}
+	return n
+}
+
+// site is where a loop of a nest stands, as far as bounds are concerned: which
+// stage's loop it is and which of that stage's iterations are inside. What a Func
+// needs there follows from that alone, so loops that are copied along a path
+// share their site and with it everything computed so far.
+type site struct {
+	sp    *Space
+	stage int // number of the stage, -1 at root
+	own   *Bound
+	memo  []atomic.Pointer[Bound]
+}
+
+func (sp *Space) newSite(stage int, own *Bound) *site {
+	return &site{sp: sp, stage: stage, own: own, memo: make([]atomic.Pointer[Bound], len(sp.nodes))}
+}
+
+// bounds gives the region of Func f at the site. The site's own Func has the one
+// it was made with; f must be read inside.
+func (t *site) bounds(f int) *Bound {
+	if t.stage >= 0 && t.sp.stages[t.stage].fn == f {
+		return t.own
+	}
+	if b := t.memo[f].Load(); b != nil {
+		return b
+	}
+	b := t.sp.computeBounds(t, f)
+	t.memo[f].Store(b)
+	return b
+}
+
+// computeBounds follows section 3.1 and Adams et al.'s analysis: the loops of the
+// consumers inside the site give the region required, that the region computed,
+// and that the loops.
+func (sp *Space) computeBounds(t *site, f int) *Bound {
+	n := &sp.nodes[f]
+	b := &Bound{lay: &n.layout, spans: make([]pipeline.Span, n.layout.total)}
+	req := b.required()
+	if n.Output && t.stage < 0 {
+		copy(req, n.Estimate)
+	} else {
+		for d := range req {
+			req[d] = pipeline.EmptySpan()
+		}
+		for _, c := range n.consumers {
+			if t.stage >= 0 && t.stage != c.stage && !sp.stages[t.stage].upstream.has(c.fn) {
+				continue
+			}
+			c.edge.Footprint(t.bounds(c.fn).Loops(c.idx), req)
+		}
+	}
+	n.RegionComputed(req, b.computed())
+	for s := range n.Stages {
+		n.Stages[s].LoopNest(b.computed(), b.Loops(s))
+	}
+	return b
+}

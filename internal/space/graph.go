@@ -1,0 +1,64 @@
+package space
+
+// What a search needs to know of the pipeline to make up decisions of its own.
+
+// Funcs is how many Funcs there are, inputs included; they are numbered with
+// consumers before producers.
+func (sp *Space) Funcs() int { return len(sp.nodes) }
+
+// Scheduled reports whether there is anything to decide about Func f: all but
+// inputs.
+func (sp *Space) Scheduled(f int) bool { return !sp.nodes[f].Input }
+
+// CanInline reports whether f may be inlined as far as its definition goes; the
+// limits of the space may still forbid it somewhere.
+func (sp *Space) CanInline(f int) bool {
+	return sp.nodes[f].inlinable() || sp.nodes[f].MustInline != ""
+}
+
+// OnlyRoot reports whether f can be computed at root only.
+func (sp *Space) OnlyRoot(f int) bool {
+	n := &sp.nodes[f]
+	return n.Output || n.Extern || n.MustRoot != ""
+}
+
+// VectorDims lists the dimensions f may be vectorised over, -1 standing for none.
+func (sp *Space) VectorDims(f int) []int { return sp.nodes[f].vectorDims }
+
+// Extents gives the extents of the loops of a stage of f when it is computed at
+// root, innermost first.
+func (sp *Space) Extents(f, stage int) []int64 {
+	loops := sp.root.bounds(f).Loops(stage)
+	out := make([]int64, len(loops))
+	for i, l := range loops {
+		out[i] = extent(l)
+	}
+	return out
+}
+
+// Reader is a stage that reads a Func.
+type Reader struct{ Func, Stage int }
+
+// Readers lists the stages that read f, consumers first.
+func (sp *Space) Readers(f int) []Reader {
+	out := make([]Reader, len(sp.nodes[f].consumers))
+	for i, c := range sp.nodes[f].consumers {
+		out[i] = Reader{c.fn, c.idx}
+	}
+	return out
+}
+
+// Upstream lists the scheduled Funcs that f reads, directly or not, in order.
+func (sp *Space) Upstream(f int) []int {
+	all := sp.newSet()
+	for s := range sp.nodes[f].Stages {
+		all.union(sp.stages[sp.nodes[f].first+s].upstream)
+	}
+	var out []int
+	for g := range sp.nodes {
+		if all.has(g) && !sp.nodes[g].Input {
+			out = append(out, g)
+		}
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Options bound the space. The zero value is not valid: start from Defaults or
+// from Adams. Every field that is not in Adams et al. 2019 says so.
+type Options struct {
+	// Parallelism is the number of cores to keep busy. 1 means no parallel loops,
+	// and then also permits sliding windows over outermost loops. No default.
+	Parallelism int
+
+	// TasksPerCore bounds the tasks of a parallel loop from above: at most
+	// TasksPerCore*Parallelism. Default 16 (section 3.2).
+	TasksPerCore int
+
+	// IdleLimit bounds how unevenly the tasks of a Func's own parallel loop may
+	// fall on the cores: ceil(tasks/cores) / (tasks/cores). The first choice is
+	// always allowed. Default 1.2.
+	IdleLimit float64
+
+	// RetileIdleLimit is the same bound for tilings that are made later, when a
+	// producer is computed inside the parallel loop. Default 1.1.
+	RetileIdleLimit float64
+
+	// Recompute bounds redundant work: no stage may compute more than Recompute
+	// times the points that it must compute; stages that only copy are free.
+	// Default 10, as the paper has it; Adams takes the 8 of its code, which
+	// excludes inlining into a 3x3 window.
+	Recompute float64
+
+	// InlinedCalls bounds code size: how often one Func may be inlined into one
+	// innermost loop, counted through everything it is inlined into. Default 255.
+	InlinedCalls int64
+
+	// UnrollLimit is the largest product of constant pure loops around the
+	// vector that is unrolled. Default 12.
+	UnrollLimit int64
+
+	// StackBytes is the size below which a Func that is computed inside other
+	// loops is stored on the stack. Default 64000.
+	StackBytes int64
+
+	// StripSlide widens the space of the paper's code to that of its text: when a
+	// Func is stored at an existing loop, the loop below may be split so that the
+	// Func is computed along one dimension of it (strips of rows: stored per
+	// strip, computed per row). The code asks for that loop to be there already.
+	// Default true; Adams turns it off.
+	StripSlide bool
+}
+
+// Defaults is what tuning uses: the paper's space with our extensions.
+func Defaults(parallelism int) Options {
+	o := Adams(parallelism)
+	o.Recompute = 10
+	o.StripSlide = true
+	return o
+}
+
+// Adams is the space as the code of Adams et al. 2019 enumerates it.
+func Adams(parallelism int) Options {
+	return Options{
+		Parallelism:     parallelism,
+		TasksPerCore:    16,
+		IdleLimit:       1.2,
+		RetileIdleLimit: 1.1,
+		Recompute:       8,
+		InlinedCalls:    255,
+		UnrollLimit:     12,
+		StackBytes:      64000,
+	}
+}
+
+// Validate names the first field out of range.
+func (o Options) Validate() error {
+	switch {
+	case o.Parallelism < 1:
+		return fmt.Errorf("space: parallelism %d: give the number of cores, at least 1", o.Parallelism)
+	case o.Parallelism > 1<<16:
+		return fmt.Errorf("space: parallelism %d: more than 65536 cores", o.Parallelism)
+	case o.TasksPerCore < 1 || o.TasksPerCore > 1<<16:
+		return fmt.Errorf("space: %d tasks per core: give 1 to 65536", o.TasksPerCore)
+	case !(o.IdleLimit >= 1):
+		return fmt.Errorf("space: idle limit %g: at least 1, which allows no idle core", o.IdleLimit)
+	case !(o.RetileIdleLimit >= 1):
+		return fmt.Errorf("space: retile idle limit %g: at least 1, which allows no idle core", o.RetileIdleLimit)
+	case !(o.Recompute >= 1):
+		return fmt.Errorf("space: recompute limit %g: at least 1, which allows no redundant work", o.Recompute)
+	case o.InlinedCalls < 1:
+		return errors.New("space: the limit of inlined calls must be at least 1")
+	case o.UnrollLimit < 1:
+		return errors.New("space: the unroll limit must be at least 1, which unrolls nothing")
+	case o.StackBytes < 0:
+		return errors.New("space: the stack limit must not be negative")
+	}
+	return nil
+}

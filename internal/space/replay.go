@@ -1,0 +1,189 @@
+package space
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Repair says what Replay does with a decision that is not legal as it stands.
+type Repair uint8
+
+const (
+	// Strict refuses it.
+	Strict Repair = iota + 1
+	// Nearest takes the legal one that comes nearest to it.
+	Nearest
+)
+
+// ErrIllegal is returned by a strict replay.
+var ErrIllegal = errors.New("decision is not legal here")
+
+// Replay plays a trace, which may have been changed, from the start: each Func's
+// decisions are looked up by Func and kind, so their order means nothing. Under
+// Nearest a decision that is not legal gives way to the nearest that is (where it
+// is computed counts before where it is stored, then tile sizes by ratio), and
+// one that is missing to computing at root, or to the first choice of tasks; the
+// state is always complete. Repaired lists the Funcs whose decisions were not
+// taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
+// trace that stops leads to a partial state.
+func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
+	type key struct {
+		fn   int
+		task bool
+	}
+	wanted := make(map[key]*Decision, len(trace))
+	for i := range trace {
+		d := &trace[i]
+		if d.Func < 0 || d.Func >= len(sp.nodes) {
+			return nil, nil, fmt.Errorf("space: replay: there is no Func %d", d.Func)
+		}
+		wanted[key{d.Func, d.Kind == Tasks}] = d
+	}
+	for s = sp.start; !s.Complete(); {
+		f, kind := s.Deciding()
+		want := wanted[key{f, kind == Tasks}]
+		if want == nil && repair == Strict {
+			return s, nil, nil
+		}
+		next, ok := s.follow(want, f, kind)
+		if !ok {
+			if repair == Strict {
+				return nil, nil, fmt.Errorf("space: replay: %s of %s: %w", want.Kind, sp.nodes[f].Name, ErrIllegal)
+			}
+			if want != nil && (len(repaired) == 0 || repaired[len(repaired)-1] != f) {
+				repaired = append(repaired, f)
+			}
+		}
+		s = next
+	}
+	return s, repaired, nil
+}
+
+// follow takes the legal action nearest to want and says whether it is want
+// itself. A nil want is to compute at root, or the first choice of tasks.
+func (s *State) follow(want *Decision, f int, kind Kind) (*State, bool) {
+	if kind == Tasks {
+		return s.followTasks(want, f)
+	}
+	n := &s.sp.nodes[f]
+	inline, can := s.inlineAction(f)
+	only := can && n.onlyInline || n.MustInline != ""
+	if want == nil {
+		want = &Decision{Func: f, Kind: Compute, Vector: n.vectorDims[0], Store: Root, Compute: Root}
+	}
+	if only || can && want.Kind == Inline {
+		return s.Next(inline), want.Kind == Inline
+	}
+	if want.Kind == Inline {
+		instead := *want
+		if want.Compute.Tile == nil {
+			instead = Decision{Func: f, Vector: n.vectorDims[0], Store: Root, Compute: Root}
+		}
+		instead.Kind = Compute
+		next, _ := s.nearest(&instead, f)
+		return next, false
+	}
+	if want.exact != nil {
+		if next, ok := s.again(want, f); ok {
+			return next, true
+		}
+	}
+	return s.nearest(want, f)
+}
+
+// again takes the very action that want was read off, if it is one of this
+// state's actions and still means what it meant.
+func (s *State) again(want *Decision, f int) (*State, bool) {
+	a := *want.exact
+	path := s.sp.path(s.root, f)
+	if !s.offers(a) {
+		return nil, false
+	}
+	store, compute := s.places(path, a)
+	if !store.Equal(want.Store) || !compute.Equal(want.Compute) {
+		return nil, false
+	}
+	next, ok := s.make(a)
+	return next, ok
+}
+
+// offers reports whether a is a member of the state's families, the limits aside.
+func (s *State) offers(a Action) bool {
+	for _, fam := range s.sp.families(s.root, a.Func) {
+		b := *fam.at
+		if b.Vector != a.Vector || b.Level != a.Level || b.Slide != a.Slide || (fam.tiles == nil) != (a.Tile == nil) {
+			continue
+		}
+		if fam.tiles != nil && !contains(fam.tiles, a.Tile) {
+			continue
+		}
+		switch {
+		case a.Inner == nil && fam.inners == nil:
+			return true
+		case a.Inner != nil && (contains(fam.inners, a.Inner) || fam.deep && contains(s.deepInners(a), a.Inner)):
+			return true
+		}
+	}
+	return false
+}
+
+func contains(list [][]int64, t []int64) bool {
+	return slices.ContainsFunc(list, func(u []int64) bool { return slices.Equal(u, t) })
+}
+
+// nearest takes the legal placement of f that is nearest to want.
+func (s *State) nearest(want *Decision, f int) (*State, bool) {
+	type option struct {
+		a   Action
+		far float64
+	}
+	vector := want.Vector
+	if !slices.Contains(s.sp.nodes[f].vectorDims, vector) {
+		vector = s.sp.nodes[f].vectorDims[0]
+	}
+	path := s.sp.path(s.root, f)
+	var options []option
+	for _, fam := range s.sp.families(s.root, f) {
+		if fam.at.Vector != vector {
+			continue
+		}
+		s.each(fam, func(a Action) {
+			store, compute := s.places(path, a)
+			options = append(options, option{a, 2*far(compute, want.Compute) + far(store, want.Store)})
+		})
+	}
+	slices.SortStableFunc(options, func(a, b option) int { return cmp.Compare(a.far, b.far) })
+	for i, o := range options {
+		if i == maxRepairs {
+			break
+		}
+		if next, ok := s.make(o.a); ok {
+			return next, o.far == 0 && vector == want.Vector
+		}
+	}
+	if next, ok := s.make(Action{Kind: Compute, Func: f, Vector: vector}); ok {
+		return next, false
+	}
+	a := s.computeActions(nil, f)[0]
+	store, compute := s.places(path, a)
+	return s.Next(a), a.Kind == want.Kind && a.Vector == want.Vector && store.Equal(want.Store) && compute.Equal(want.Compute)
+}
+
+// maxRepairs bounds how many placements are built to find the nearest legal one.
+const maxRepairs = 256
+
+func (s *State) followTasks(want *Decision, f int) (*State, bool) {
+	as := s.taskActions(nil, f)
+	if want == nil {
+		return s.Next(as[0]), true
+	}
+	best, least := as[0], 0.0
+	for i, a := range as {
+		if d := farTask(s.task(a), want.Task); i == 0 || d < least {
+			best, least = a, d
+		}
+	}
+	return s.Next(best), least == 0
+}

@@ -1,0 +1,352 @@
+// Package space is the space of schedules of a pipeline in which a search moves:
+// immutable partial schedules and the legal decisions from each.
+//
+// It is that of Adams et al. 2019, "Learning to Optimize Halide with Tree Search
+// and Random Programs", section 3: Funcs are scheduled from the outputs back to
+// the inputs; for each one it is first decided where it is computed and stored,
+// possibly inside new tilings of its consumers, and then, for a Func at root,
+// into which parallel tasks its loops are cut. A partial schedule is represented
+// as its loop nest. docs/space.md says what differs from the paper and its code.
+package space
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"sync"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// Space is the space of one pipeline. It is immutable after New and safe for
+// concurrent use.
+type Space struct {
+	p      *pipeline.Pipeline
+	o      Options
+	nodes  []node // parallel to p.Funcs
+	stages []stage
+	root   *site // bounds of every Func at root
+	start  *State
+	cache  sync.Map // tilings by kind and extents
+}
+
+// node is what the space knows of one Func beyond its description.
+type node struct {
+	*pipeline.Func
+	dims       int
+	layout     layout
+	first      int // number of its first stage
+	consumers  []consumer
+	callers    int       // edges that read it
+	vectorDims []int     // dimensions worth vectorising, in order of preference
+	minimum    []float64 // per stage: points that must be computed at least
+	spills     bool      // computing more of it reads more of an input or output
+	onlyInline bool      // pointwise among pointwise Funcs: inlining is the only choice
+}
+
+// consumer is one edge from the consumer's side.
+type consumer struct {
+	fn, idx int // Func, index of its stage
+	stage   int // number of the stage
+	edge    *pipeline.Edge
+}
+
+// stage is one stage of one Func; stages are numbered across the pipeline.
+type stage struct {
+	*pipeline.Stage
+	fn, idx  int
+	reads    bitset // Funcs it reads
+	upstream bitset // Funcs it reads, through others too
+	ordered  bool   // its reduction loops must keep their order
+}
+
+// bitset is a set of Funcs.
+type bitset []uint64
+
+func (b bitset) has(i int) bool { return b[i>>6]&(1<<(i&63)) != 0 }
+func (b bitset) set(i int)      { b[i>>6] |= 1 << (i & 63) }
+func (b bitset) union(c bitset) {
+	for i := range c {
+		b[i] |= c[i]
+	}
+}
+func (b bitset) empty() bool {
+	for _, w := range b {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+func (b bitset) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+func (sp *Space) newSet() bitset { return make(bitset, (len(sp.p.Funcs)+63)/64) }
+
+// New prepares the space of p. It fails, naming the Func, on a description that
+// cannot be scheduled: no Funcs, refusals, empty or unbounded regions.
+func New(p *pipeline.Pipeline, o Options) (*Space, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if len(p.Funcs) == 0 {
+		return nil, fmt.Errorf("space: pipeline %s has no Funcs", p.Generator)
+	}
+	for _, r := range p.Refusals {
+		return nil, fmt.Errorf("space: pipeline %s: %s cannot be scheduled: %s", p.Generator, r.Func, r.Reason)
+	}
+	sp := &Space{p: p, o: o, nodes: make([]node, len(p.Funcs))}
+	if err := sp.link(); err != nil {
+		return nil, err
+	}
+	sp.root = sp.newSite(-1, nil)
+	if err := sp.checkRoot(); err != nil {
+		return nil, err
+	}
+	sp.derive()
+	sp.start = sp.newStart()
+	return sp, nil
+}
+
+// Pipeline is what the space was made of.
+func (sp *Space) Pipeline() *pipeline.Pipeline { return sp.p }
+
+// Options are the space's own.
+func (sp *Space) Options() Options { return sp.o }
+
+// Start is the state in which nothing is decided yet.
+func (sp *Space) Start() *State { return sp.start }
+
+// link numbers stages and turns edges around.
+func (sp *Space) link() error {
+	for f := range sp.p.Funcs {
+		fn := &sp.p.Funcs[f]
+		n := &sp.nodes[f]
+		n.Func, n.dims, n.first = fn, len(fn.Args), len(sp.stages)
+		n.layout = newLayout(fn)
+		if len(fn.Stages) == 0 && !fn.Input {
+			return fmt.Errorf("space: %s has no stages", fn.Name)
+		}
+		for s := range fn.Stages {
+			st := stage{Stage: &fn.Stages[s], fn: f, idx: s, reads: sp.newSet(), upstream: sp.newSet()}
+			impure := 0
+			for _, l := range st.Loops {
+				if !l.Pure {
+					impure++
+				}
+			}
+			st.ordered = impure > 1 && !st.Associative
+			sp.stages = append(sp.stages, st)
+		}
+	}
+	for i := len(sp.stages) - 1; i >= 0; i-- {
+		st := &sp.stages[i]
+		for e := range st.Edges {
+			edge := &st.Edges[e]
+			if edge.Producer <= st.fn || edge.Producer >= len(sp.nodes) {
+				return fmt.Errorf("space: %s reads Func %d, which does not come after it", st.Name, edge.Producer)
+			}
+			producer := &sp.nodes[edge.Producer]
+			st.reads.set(edge.Producer)
+			st.upstream.set(edge.Producer)
+			for s := range producer.Stages {
+				st.upstream.union(sp.stages[producer.first+s].upstream)
+			}
+		}
+	}
+	for i := range sp.stages {
+		st := &sp.stages[i]
+		for e := range st.Edges {
+			edge := &st.Edges[e]
+			n := &sp.nodes[edge.Producer]
+			n.consumers = append(n.consumers, consumer{fn: st.fn, idx: st.idx, stage: i, edge: edge})
+			n.callers++
+		}
+	}
+	for f := range sp.nodes {
+		n := &sp.nodes[f]
+		if !n.Output && n.callers == 0 {
+			return fmt.Errorf("space: %s is no output and nothing reads it", n.Name)
+		}
+		if n.Output && len(n.Estimate) != n.dims {
+			return fmt.Errorf("space: output %s has estimates for %d of %d dimensions", n.Name, len(n.Estimate), n.dims)
+		}
+	}
+	return nil
+}
+
+// checkRoot computes the bounds of every Func at root and refuses those that
+// later arithmetic could not stand.
+func (sp *Space) checkRoot() error {
+	for f := range sp.nodes {
+		b := sp.root.bounds(f)
+		for _, s := range b.spans {
+			if s.Max < s.Min {
+				return fmt.Errorf("space: the region of %s is empty: [%d, %d]", sp.nodes[f].Name, s.Min, s.Max)
+			}
+			if s.Min < math.MinInt32 || s.Max > math.MaxInt32 {
+				return fmt.Errorf("space: the region of %s leaves Halide's int32: [%d, %d]", sp.nodes[f].Name, s.Min, s.Max)
+			}
+		}
+	}
+	return nil
+}
+
+// derive computes what needs bounds.
+func (sp *Space) derive() {
+	for f := range sp.nodes {
+		n := &sp.nodes[f]
+		if n.Input {
+			continue
+		}
+		n.vectorDims = sp.findVectorDims(f)
+		n.onlyInline = sp.isOnlyInline(f)
+		n.minimum = sp.minimumPoints(f)
+	}
+	for f := len(sp.nodes) - 1; f >= 0; f-- {
+		sp.nodes[f].spills = sp.findSpills(f)
+	}
+}
+
+// findVectorDims lists the dimensions to try vectorising over: for outputs, whose
+// storage is not ours, those that are dense in memory; for others each one that
+// fills a vector; where there are none, all of them.
+func (sp *Space) findVectorDims(f int) []int {
+	n := &sp.nodes[f]
+	if n.Extern {
+		return []int{-1}
+	}
+	var dims []int
+	if n.Output {
+		for _, d := range n.InnermostDims {
+			if d >= 0 && d < n.dims {
+				dims = append(dims, d)
+			}
+		}
+	} else {
+		b := sp.root.bounds(f)
+		for d := range n.dims {
+			if extent(b.Computed(d)) >= int64(n.VectorSize) {
+				dims = append(dims, d)
+			}
+		}
+	}
+	if len(dims) == 0 {
+		for d := range n.dims {
+			dims = append(dims, d)
+		}
+	}
+	if len(dims) == 0 {
+		return []int{-1} // a scalar
+	}
+	return dims
+}
+
+// isOnlyInline holds for Funcs in chains of pointwise ones: inlining them is
+// never worse, and not having to choose keeps long chains cheap.
+func (sp *Space) isOnlyInline(f int) bool {
+	n := &sp.nodes[f]
+	if !n.Pointwise || !n.inlinable() || n.callers != 1 {
+		return false
+	}
+	for _, e := range n.Stages[0].Edges {
+		if !sp.nodes[e.Producer].Pointwise {
+			return false
+		}
+	}
+	c := &sp.nodes[n.consumers[0].fn]
+	return c.Pointwise || c.BoundaryCondition
+}
+
+func (n *node) inlinable() bool {
+	return len(n.Stages) == 1 && !n.Output && !n.Extern && n.MustRoot == ""
+}
+
+// minimumPoints says how many points each stage must compute at least: those of
+// its loops at root, or, where that is fewer, those its consumers ask for.
+func (sp *Space) minimumPoints(f int) []float64 {
+	n := &sp.nodes[f]
+	b := sp.root.bounds(f)
+	out := make([]float64, len(n.Stages))
+	for s := range out {
+		out[s] = points(b.Loops(s))
+	}
+	if len(out) == 1 && !n.Output {
+		inlined := 0.0
+		for _, c := range n.consumers {
+			inlined += sp.nodes[c.fn].minimum[c.idx] * float64(c.edge.Calls)
+		}
+		out[0] = min(out[0], inlined)
+	}
+	return out
+}
+
+// imageCallRow is the row of Stage.Features that counts loads from an image that
+// is no Func: after one row of types in use, nineteen operations come first.
+const imageCallRow = 20
+
+// findSpills holds where computing a Func beyond what is required would read an
+// input, or ask for an output, beyond what is there. Boundary conditions stop
+// that; whether a read is clamped is found by asking for a far larger region.
+func (sp *Space) findSpills(f int) bool {
+	n := &sp.nodes[f]
+	if n.Input || n.Output {
+		return true
+	}
+	b := sp.root.bounds(f)
+	for s := range n.Stages {
+		st := &sp.stages[n.first+s]
+		for i := imageCallRow * 7; i < (imageCallRow+1)*7 && i < len(st.Features); i++ {
+			if st.Features[i] > 0 {
+				return true
+			}
+		}
+		loops := b.Loops(s)
+		wide := make([]pipeline.Span, len(loops))
+		for i, l := range loops {
+			wide[i] = l
+			if st.Loops[i].PureDim >= 0 {
+				margin := 4*extent(l) + 256
+				wide[i].Min, wide[i].Max = l.Min-margin, l.Max+margin
+			}
+		}
+		for e := range st.Edges {
+			edge := &st.Edges[e]
+			if sp.nodes[edge.Producer].spills && sp.grows(edge, wide) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// grows reports whether wider loops require more of the producer than root does.
+func (sp *Space) grows(e *pipeline.Edge, wide []pipeline.Span) bool {
+	have := sp.root.bounds(e.Producer)
+	want := make([]pipeline.Span, sp.nodes[e.Producer].dims)
+	for d := range want {
+		want[d] = pipeline.EmptySpan()
+	}
+	e.Footprint(wide, want)
+	for d := range want {
+		if want[d].Min < have.Required(d).Min || want[d].Max > have.Required(d).Max {
+			return true
+		}
+	}
+	return false
+}
+
+// tilings are memoised: the same extents come up again and again.
+func (sp *Space) tilings(size []int64, kind tilingKind) [][]int64 {
+	key := string(rune(kind)) + sizeKey(size)
+	if t, ok := sp.cache.Load(key); ok {
+		return t.([][]int64)
+	}
+	t, _ := sp.cache.LoadOrStore(key, tilings(size, kind))
+	return t.([][]int64)
+}
