@@ -64,6 +64,25 @@ public:
     explicit Uses(const std::vector<std::string> &args) : args(args) {}
 };
 
+// Puts a Func's pure definition in the place of calls to it. Halide's own inlining
+// refuses Funcs whose schedule is still open.
+class Inline : public IRGraphMutator {
+    using IRGraphMutator::visit;
+    const Function &func;
+
+    Expr visit(const Call *op) override {
+        Expr e = IRGraphMutator::visit(op);
+        const Call *c = e.as<Call>();
+        if (!c || c->call_type != Call::Halide || c->name != func.name()) return e;
+        std::map<std::string, Expr> at;
+        for (size_t i = 0; i < c->args.size(); i++) at[func.args()[i]] = c->args[i];
+        return substitute(at, func.values()[c->value_index]);
+    }
+
+public:
+    explicit Inline(const Function &func) : func(func) {}
+};
+
 class Analysis {
 public:
     Analysis(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target)
@@ -95,7 +114,7 @@ private:
     std::vector<std::string> order;  // producers first
     FuncValueBounds value_bounds;
     std::map<std::string, std::string> inlined;  // name -> why
-    std::map<std::string, std::string> at_root;
+    std::map<std::string, std::string> fixed;  // read where the estimates say; name -> why
     std::map<std::string, int> index;
 
     std::string name_of(const std::string &halide_name) const { return scheduler.name_of(env.at(halide_name)); }
@@ -151,6 +170,10 @@ private:
 
     void settle(const Unbounded &u) {
         const Function &f = env.at(u.func);
+        if (input_of(f).defined()) {
+            fixed[u.func] = u.reason;
+            return;
+        }
         if (f.can_be_inlined() && !is_output(f) && !inlined.count(u.func)) {
             inlined[u.func] = u.reason;
             return;
@@ -162,7 +185,7 @@ private:
                                     name_of(u.func) + ".set_estimate(" + arg + ", min, extent)");
             }
         }
-        at_root[u.func] = u.reason;
+        fixed[u.func] = u.reason;
     }
 
     struct Estimated {
@@ -207,25 +230,40 @@ private:
             g.nodes.push_back(n);
         }
         for (Node &n : g.nodes) {
-            const auto &root = at_root.find(n.func.name());
-            if (root != at_root.end()) n.must_root = root->second;
-            const auto &in = inlined.find(n.func.name());
+            auto root = fixed.find(n.func.name());
+            if (root != fixed.end() && !input_of(n.func).defined()) n.must_root = root->second;
+            auto in = inlined.find(n.func.name());
             if (in != inlined.end()) n.must_inline = in->second;
         }
-        for (Node &n : g.nodes) {
-            describe_node(g, n);
-        }
+        for (Node &n : g.nodes) describe_node(g, n);
+        require_readers(g);
         for (Node &n : g.nodes) {
             for (Stage &s : n.stages) featurize(g.nodes, n, s);
         }
         return g;
     }
 
+    // A Func that occurs in the algorithm but of which no value is needed, as in
+    // the branch of a select never taken.
+    static void require_readers(const Graph &g) {
+        std::set<int> read;
+        for (const Node &n : g.nodes) {
+            for (const Stage &s : n.stages) {
+                for (const Edge &e : s.edges) read.insert(e.producer);
+            }
+        }
+        for (size_t i = 0; i < g.nodes.size(); i++) {
+            const Node &n = g.nodes[i];
+            if (n.output || read.count((int)i) || !n.must_inline.empty()) continue;
+            throw Unbounded{n.func.name(), "no stage needs a value of it"};
+        }
+    }
+
     // The expression with the Funcs that have to be inlined in their places.
     Expr with_inlined(Expr e) const {
         if (inlined.empty() || !e.defined()) return e;
         for (auto name = order.rbegin(); name != order.rend(); ++name) {
-            if (inlined.count(*name)) e = inline_function(e, env.at(*name));
+            if (inlined.count(*name)) e = Inline(env.at(*name)).mutate(e);
         }
         return e;
     }
@@ -357,6 +395,10 @@ private:
             if (l.computed_dim < 0) {
                 auto lo = as_const_int(l.min), hi = as_const_int(l.max);
                 if (lo && hi) l.constant = std::make_pair(*lo, *hi);
+                if (lo && hi && *hi < *lo) {
+                    throw DescribeError("Func " + n.name + ": stage " + n.stages[s].name + " has an empty loop " + l.var +
+                                        "; leave the stage out, or estimate parameters so that its RDom is not empty");
+                }
             }
             n.stages[s].loops.push_back(l);
         }
@@ -404,12 +446,13 @@ private:
             if (s == 0) describe_extern_inputs(g, n);
         }
         n.wrapper = !n.func.has_extern_definition() && n.func.is_wrapper() != nullptr;
-        n.input = !n.output && !n.func.has_update_definition() && n.wrapper && stage.edges.empty();
+        n.input = !n.output && !n.func.has_update_definition() && n.wrapper && stage.edges.empty() &&
+                  n.must_root.empty() && n.must_inline.empty();
     }
 
     std::pair<Bound, Bound> edge_bounds(const Node &consumer, const Stage &stage, const Node &producer, int d,
                                         const Interval &in) const {
-        if (at_root.count(producer.func.name())) return fixed_bounds(producer.func, d);
+        if (fixed.count(producer.func.name())) return fixed_bounds(producer.func, d);
         const std::string where = stage.name + " reads dimension " + producer.func.args()[d] + " at a coordinate ";
         if (!in.is_bounded()) throw Unbounded{producer.func.name(), where + "without bounds"};
         auto end = [&](const Expr &e) {
@@ -426,13 +469,29 @@ private:
         return {end(in.min), end(in.max)};
     }
 
+    // The input buffer that a Func stands for, if it does.
+    static Parameter input_of(const Function &f) {
+        const Call *c = f.has_extern_definition() || f.has_update_definition() ? nullptr : f.is_wrapper();
+        return c && c->call_type == Call::Image ? c->param : Parameter();
+    }
+
+    // The whole of a Func as estimated.
     std::pair<Bound, Bound> fixed_bounds(const Function &f, int d) const {
-        Estimated e = *estimate_of(f, f.args()[d]);
         Bound lo, hi;
         lo.affine = hi.affine = true;
         lo.depends_on_estimate = hi.depends_on_estimate = true;
-        lo.constant = e.min;
-        hi.constant = e.max;
+        if (Parameter input = input_of(f); input.defined()) {
+            auto e = Estimates::dimension(input, d);
+            auto min = as_const_int(simplify(Estimates::apply(e.first)));
+            auto extent = as_const_int(simplify(Estimates::apply(e.second)));
+            if (!min || !extent) throw DescribeError("input " + input.name() + ": its estimates are no constants");
+            lo.constant = *min;
+            hi.constant = *min + *extent - 1;
+        } else {
+            Estimated e = *estimate_of(f, f.args()[d]);
+            lo.constant = e.min;
+            hi.constant = e.max;
+        }
         return {lo, hi};
     }
 

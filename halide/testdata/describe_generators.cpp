@@ -1,0 +1,315 @@
+// Small Generators, each with one thing that describe has to get right or has to
+// refuse. internal/pipeline/testdata holds their descriptions.
+
+#include "Halide.h"
+
+namespace {
+
+using namespace Halide;
+
+// Two values a point, the second stage of both at once, over a reduction.
+class TupleUpdate : public Generator<TupleUpdate> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Func> output{"output", {Float(32), Int(32)}, 1};
+
+    void generate() {
+        Var y("y");
+        RDom r(1, 63, "r");
+        Func best("best");
+        best(y) = Tuple(input(0, y), 0);
+        Expr better = input(r, y) > best(y)[0];
+        best(y) = Tuple(select(better, input(r, y), best(y)[0]), select(better, r, best(y)[1]));
+        output(y) = Tuple(best(y)[0], best(y)[1]);
+        input.set_estimates({{0, 64}, {0, 128}});
+        output.set_estimates({{0, 128}});
+    }
+};
+
+// Two outputs, one of which the other reads.
+class MultiOutput : public Generator<MultiOutput> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Output<Buffer<uint8_t, 2>> blurred{"blurred"};
+    Output<Buffer<int16_t, 2>> detail{"detail"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func rows("rows");
+        rows(x, y) = cast<uint16_t>(input(x, y)) + 2 * cast<uint16_t>(input(x + 1, y)) + input(x + 2, y);
+        blurred(x, y) = cast<uint8_t>((rows(x, y) + 2 * rows(x, y + 1) + rows(x, y + 2)) / 16);
+        detail(x, y) = cast<int16_t>(input(x, y)) - blurred(x, y);
+        input.set_estimates({{0, 258}, {0, 130}});
+        blurred.set_estimates({{0, 256}, {0, 128}});
+        detail.set_estimates({{0, 256}, {0, 128}});
+    }
+};
+
+// A Func that a C function computes, between two that Halide does.
+class ExternStage : public Generator<ExternStage> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func before("before"), outside("outside");
+        before(x, y) = input(x, y) * 2.0f;
+        outside.define_extern("protuner_test_extern", {before}, Float(32), {x, y});
+        output(x, y) = outside(x, y) + 1.0f;
+        input.set_estimates({{0, 64}, {0, 64}});
+        output.set_estimates({{0, 64}, {0, 64}});
+    }
+};
+
+// A triangular reduction, and one over a domain that a scalar input sizes.
+class Predicate : public Generator<Predicate> {
+public:
+    Input<Buffer<int32_t, 1>> input{"input"};
+    Input<int32_t> count{"count"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        RDom triangle(0, 32, 0, 32, "triangle");
+        triangle.where(triangle.x < triangle.y);
+        RDom sized(0, count, "sized");
+        Func pairs("pairs");
+        pairs(x) = 0;
+        pairs(x) += input(x + triangle.x) * input(x + triangle.y);
+        pairs(x) += input(x + sized);
+        output(x) = pairs(x);
+        count.set_estimate(16);
+        input.set_estimates({{0, 1056}});
+        output.set_estimates({{0, 1024}});
+    }
+};
+
+// Types that are neither bytes, words nor floats, and scalar inputs of several.
+class Types : public Generator<Types> {
+public:
+    Input<Buffer<float16_t, 1>> half{"half"};
+    Input<Buffer<int64_t, 1>> wide{"wide"};
+    Input<float> gain{"gain", 1.5f};
+    Input<uint8_t> threshold{"threshold"};
+    Input<bool> flip{"flip", false};
+    Output<Buffer<double, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func scaled("scaled"), mask("mask");
+        scaled(x) = half(x) * cast<float16_t>(gain);
+        mask(x) = wide(x) > cast<int64_t>(threshold);
+        output(x) = select(mask(x) != flip, cast<double>(scaled(x)), cast<double>(wide(x) >> 3));
+        half.set_estimates({{0, 512}});
+        wide.set_estimates({{0, 512}});
+        threshold.set_estimate(17);
+        output.set_estimates({{0, 512}});
+    }
+};
+
+// Halide's own boundary condition, a hand-made wrapper, and bounds that clamp.
+class Boundary : public Generator<Boundary> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func padded = BoundaryConditions::repeat_edge(input);
+        Func copy("copy"), halved("halved");
+        copy(x, y) = padded(x, y);
+        halved(x, y) = copy(clamp(2 * x, 0, input.width() - 1), 2 * y) + copy(2 * x + 1, 2 * y + 1);
+        output(x, y) = halved(x / 2, y / 2) + halved(x / 2, y / 2 + 1) + halved(x % 7, 3);
+        input.set_estimates({{0, 200}, {0, 100}});
+        output.set_estimates({{0, 200}, {0, 100}});
+    }
+};
+
+// Coordinates that data decide: one clamped, one bounded by its type, one scaled
+// in floating point.
+class Gather : public Generator<Gather> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Input<Buffer<int32_t, 1>> where{"where"};
+    Input<Buffer<uint8_t, 1>> byte{"byte"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func table("table"), squares("squares"), stretched("stretched");
+        table(x) = sqrt(input(x));
+        squares(x) = input(x) * input(x);
+        Expr at = x * 0.37f;
+        Expr left = cast<int32_t>(floor(at));
+        stretched(x) = lerp(squares(left), squares(left + 1), at - left);
+        output(x) = table(clamp(where(x), 0, 99)) + table(cast<int32_t>(byte(x))) + stretched(x);
+        input.set_estimates({{0, 400}});
+        where.set_estimates({{0, 1000}});
+        byte.set_estimates({{0, 1000}});
+        output.set_estimates({{0, 1000}});
+    }
+};
+
+// A scan, which is computed whole, a histogram, and an in-place pass over rows.
+class Scan : public Generator<Scan> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Output<Buffer<int32_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom image(0, input.width(), 0, input.height(), "image");
+        RDom bins(1, 255, "bins");
+        RDom row(1, input.width() - 1, "row");
+        Func histogram("histogram"), total("total"), run("run");
+        histogram(x) = 0;
+        histogram(cast<int32_t>(input(image.x, image.y))) += 1;
+        total(x) = 0;
+        total(0) = histogram(0);
+        total(bins) = total(bins - 1) + histogram(bins);
+        run(x, y) = total(cast<int32_t>(input(x, y)));
+        run(row, y) = (run(row - 1, y) + run(row, y)) / 2;
+        output(x, y) = run(x, y);
+        input.set_estimates({{0, 320}, {0, 240}});
+        output.set_estimates({{0, 320}, {0, 240}});
+    }
+};
+
+// Read at a coordinate without bounds: it can only be inlined.
+class UnboundedInline : public Generator<UnboundedInline> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Input<Buffer<int32_t, 1>> where{"where"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func prepared("prepared"), safe("safe");
+        prepared(x) = input(x) + 1.0f;
+        safe(x) = prepared(clamp(x, 0, 99)) * 2.0f;
+        output(x) = safe(where(x));
+        input.set_estimates({{0, 100}});
+        where.set_estimates({{0, 1000}});
+        output.set_estimates({{0, 1000}});
+    }
+};
+
+// As above, but with an update, so that inlining is not possible.
+class Unbounded : public Generator<Unbounded> {
+public:
+    GeneratorParam<bool> estimated{"estimated", false};
+    Input<Buffer<int32_t, 1>> where{"where"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func table("table");
+        table(x) = 0;
+        table(0) = 1;
+        if (estimated) table.set_estimate(x, 0, 100);
+        output(x) = table(where(x));
+        where.set_estimates({{0, 1000}});
+        output.set_estimates({{0, 1000}});
+    }
+};
+
+// The estimates that describe asks for, each left out on demand.
+class MissingEstimates : public Generator<MissingEstimates> {
+public:
+    GeneratorParam<std::string> missing{"missing", ""};
+    Input<Buffer<float, 2>> input{"input"};
+    Input<int32_t> shift{"shift"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        output(x, y) = input(x + shift, y);
+        const std::string m = missing;
+        input.dim(0).set_estimate(0, 64);
+        if (m != "input") input.dim(1).set_estimate(0, 64);
+        if (m != "shift") shift.set_estimate(2);
+        output.dim(0).set_estimate(0, 32);
+        if (m != "output") output.dim(1).set_estimate(0, 32);
+        if (m == "constant") output.dim(1).set_estimate(0, cast<int32_t>(random_int()));
+    }
+};
+
+// Schedules itself also where an autoscheduler is named.
+class AlreadyScheduled : public Generator<AlreadyScheduled> {
+public:
+    GeneratorParam<std::string> how{"how", "split"};
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x"), xo("xo"), xi("xi");
+        Func doubled("doubled");
+        doubled(x) = input(x) * 2.0f;
+        output(x) = doubled(x) + doubled(x + 1);
+        const std::string h = how;
+        if (h == "split") doubled.compute_root().split(x, xo, xi, 8);
+        if (h == "parallel") output.parallel(x);
+        if (h == "specialize") output.specialize(input.width() > 16);
+        input.set_estimates({{0, 65}});
+        output.set_estimates({{0, 64}});
+    }
+};
+
+// What lies at the edges of the form: Funcs without dimensions, a lone constant,
+// an offset that data decide, a Func of which no value is needed, an empty
+// reduction, a write without bounds.
+class Corners : public Generator<Corners> {
+public:
+    GeneratorParam<std::string> corner{"corner", "scalar"};
+    Input<Buffer<int32_t, 1>> input{"input"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func f("f"), size("size");
+        const std::string c = corner;
+        size() = input(0);
+        if (c == "empty" || c == "unbounded_write") f(x) = 0;
+        if (c == "scalar") {
+            RDom r(0, 50, "r");
+            Func sum("sum");
+            sum() += input(r);
+            output(x) = sum() + x + size();
+        } else if (c == "constant") {
+            output(x) = 7;
+        } else if (c == "offset") {
+            f(x) = input(x) + x;
+            output(x) = f(x + size());
+        } else if (c == "unread") {
+            f(x) = input(x);
+            output(x) = select(Internal::const_false(), f(x), 3);
+        } else if (c == "empty") {
+            RDom r(0, 0, "r");
+            f(r) = 1;
+            output(x) = f(x);
+        } else if (c == "unbounded_write") {
+            RDom r(0, 10, "r");
+            f(input(r)) = 1;
+            output(x) = f(x);
+        }
+        input.set_estimates({{0, 100}});
+        output.set_estimates({{0, 100}});
+    }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)
+HALIDE_REGISTER_GENERATOR(MultiOutput, multi_output)
+HALIDE_REGISTER_GENERATOR(ExternStage, extern_stage)
+HALIDE_REGISTER_GENERATOR(Predicate, predicate)
+HALIDE_REGISTER_GENERATOR(Types, types)
+HALIDE_REGISTER_GENERATOR(Boundary, boundary)
+HALIDE_REGISTER_GENERATOR(Gather, gather)
+HALIDE_REGISTER_GENERATOR(Scan, scan)
+HALIDE_REGISTER_GENERATOR(UnboundedInline, unbounded_inline)
+HALIDE_REGISTER_GENERATOR(Unbounded, unbounded)
+HALIDE_REGISTER_GENERATOR(MissingEstimates, missing_estimates)
+HALIDE_REGISTER_GENERATOR(AlreadyScheduled, already_scheduled)
+HALIDE_REGISTER_GENERATOR(Corners, corners)
