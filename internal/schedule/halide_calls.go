@@ -174,16 +174,25 @@ func (r *halideReader) add(line int, d Directive) error {
 	if err := r.nests.apply(d); err != nil {
 		return fail(err)
 	}
+	wait := false
 	if d.At != nil {
 		if _, err := r.nests.fn(d.At.Func); err != nil {
 			return fail(err)
 		}
-		if _, err := r.nests.level(*d.At); err != nil {
-			r.late = append(r.late, lateDirective{d, line})
-			return nil
-		}
+		_, err := r.nests.level(*d.At)
+		wait = err != nil
+	}
+	// The last word about where a Func is computed or stored must stay the last.
+	switch d.Op {
+	case ComputeRoot, ComputeInline, ComputeAt, StoreRoot, StoreAt, HoistStorage, HoistStorageRoot:
+		wait = wait || slices.ContainsFunc(r.late, func(l lateDirective) bool { return l.d.Func == d.Func })
+	}
+	if wait {
+		r.late = append(r.late, lateDirective{d, line})
+		return nil
 	}
 	r.out = append(r.out, d)
+	r.lines = append(r.lines, line)
 	return nil
 }
 

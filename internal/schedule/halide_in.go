@@ -117,7 +117,8 @@ type halideReader struct {
 	pos     int
 	scopes  []map[string]cxxValue
 	out     []Directive
-	late    []lateDirective // levels whose loop is not there yet
+	lines   []int           // of out
+	late    []lateDirective // levels whose loop is not there yet, and what must follow them
 	made    string          // name for the next Func a directive makes
 }
 
@@ -153,7 +154,7 @@ func (r *halideReader) expect(punct string) error {
 	if r.accept(punct) {
 		return nil
 	}
-	return halideErrorf(r.peek().line, "expected %s, found %s", punct, r.peek())
+	return halideErrorf(r.peek().line, "expected %q, found %s", punct, r.peek())
 }
 
 // maxNesting bounds blocks and expressions, so that no input exhausts the stack.
@@ -201,6 +202,10 @@ func (r *halideReader) statement(depth int) error {
 	}
 	if _, err := r.expression(0); err != nil {
 		return err
+	}
+	// Li2018 leaves out the semicolon after the stage of a Func it made.
+	if after := r.peek(); after.kind == cxxName && after.line > r.tokens[r.pos-1].line {
+		return nil
 	}
 	return r.expect(";")
 }
@@ -385,10 +390,18 @@ func (r *halideReader) construct(t cxxToken, args []cxxValue) (cxxValue, error) 
 // finish plays the directives that waited for a loop and checks the whole.
 func (r *halideReader) finish() (Schedule, error) {
 	for _, l := range r.late {
-		if _, err := r.nests.level(*l.d.At); err != nil {
-			return Schedule{}, halideErrorf(l.line, "%s of %s: %v", l.d.Op, l.d.Func, err)
-		}
 		r.out = append(r.out, l.d)
+		r.lines = append(r.lines, l.line)
 	}
-	return Schedule{Directives: r.out}, nil
+	s := Schedule{Directives: r.out}
+	// A loop that was there may be gone: fused, split or renamed.
+	for i, d := range s.Directives {
+		if d.At == nil {
+			continue
+		}
+		if _, err := r.nests.level(*d.At); err != nil {
+			return Schedule{}, halideErrorf(r.lines[i], "%s of %s: %v", d.Op, d.Func, err)
+		}
+	}
+	return s, nil
 }

@@ -28,8 +28,8 @@ const algorithmConstant = "protuner_algorithm"
 func (s Schedule) Halide(b Binding, f HalideFile) (string, error) {
 	spaces := strings.Split(f.Name, "::")
 	for _, part := range spaces {
-		if part != identifier(part) {
-			return "", fmt.Errorf("%q cannot be part of a C++ name: a library is named by identifiers parted by ::", f.Name)
+		if part == "" || part != identifier(part) {
+			return "", fmt.Errorf("%q cannot be part of a C++ name: a library is named by identifiers parted by double colons", f.Name)
 		}
 	}
 	if strings.ContainsAny(f.Target+f.Params, "\r\n\\") {
@@ -76,6 +76,11 @@ func (s Schedule) Halide(b Binding, f HalideFile) (string, error) {
 // (v0, r12$x) may differ where it is read; both are taken before the first
 // directive, which could renumber them. The algorithm's hash goes in as a
 // constant unless empty.
+//
+// ParseHalide gives the same schedule back, save that compute_at, store_at and
+// hoist_storage come back with AnyStage, that those whose loop is only made
+// further down come back behind it, and that names no C++ identifier can be are
+// changed where they are the schedule's own (As).
 func (s Schedule) HalideBody(b Binding, algorithm string) (string, error) {
 	final, err := s.nests(b)
 	if err != nil {
@@ -323,7 +328,9 @@ func (w *halideWriter) preserved(d Directive, loop func(string) string) string {
 }
 
 // level writes where a Func is computed. The loop may be made by a directive
-// further down.
+// further down. The stage is written for compute_with alone: elsewhere Halide 19
+// and 21 compare the stage of a level with that of the loops they found, which
+// they leave open, and so refuse every level that says one.
 func (w *halideWriter) level(at Level, ofStage bool) (string, error) {
 	state, err := w.now.level(at)
 	if err != nil {
@@ -336,13 +343,11 @@ func (w *halideWriter) level(at Level, ofStage bool) (string, error) {
 	if at.Loop != Outermost {
 		v = w.variable(at.Func, stage, at.Loop, state.Reduction)
 	}
-	switch {
-	case ofStage:
-		return w.stageText(at.Func, at.Stage) + ", " + v, nil
-	case at.Stage == AnyStage:
-		return w.funcs[at.Func] + ", " + v, nil
+	on := w.funcs[at.Func]
+	if ofStage {
+		on = w.stageText(at.Func, at.Stage)
 	}
-	return fmt.Sprintf("::Halide::LoopLevel(%s, %s, %d)", w.funcs[at.Func], v, at.Stage), nil
+	return on + ", " + v, nil
 }
 
 // variable gives the C++ variable of a loop or dimension, declared at its first
