@@ -1,0 +1,134 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// Cache holds what protuner compiled: plugins, runners, runtimes, Generators. An
+// entry is a folder named after everything its content depends on, made in a
+// temporary place and renamed when it is whole, so that a process that dies
+// half-way leaves nothing that another could take for an entry.
+type Cache struct{ Dir string }
+
+// DefaultCache is PROTUNER_CACHE, or protuner's folder in the user's cache.
+func DefaultCache() Cache {
+	if d := os.Getenv("PROTUNER_CACHE"); d != "" {
+		return Cache{d}
+	}
+	d, err := os.UserCacheDir()
+	if err != nil {
+		d = os.TempDir()
+	}
+	return Cache{filepath.Join(d, "protuner")}
+}
+
+// key hashes the parts an entry depends on.
+func key(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s;", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:24]
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// entry returns the folder of that name, made by fill if it is not there or if
+// fresh says that it is out of date (nil: never). Two processes that want one
+// entry take turns; the second finds it done.
+func (c Cache) entry(ctx context.Context, name string, fresh func(dir string) bool, fill func(dir string) error) (string, error) {
+	dir := filepath.Join(c.Dir, name)
+	usable := func() bool { return exists(dir) && (fresh == nil || fresh(dir)) }
+	if usable() {
+		return dir, nil
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return "", fmt.Errorf("cannot make the cache %s: %w; set PROTUNER_CACHE to a folder that can be written", c.Dir, err)
+	}
+	lock := flock.New(filepath.Join(c.Dir, name+".lock"))
+	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
+		return "", errors.Join(fmt.Errorf("cannot lock %s", lock.Path()), err)
+	}
+	defer lock.Unlock()
+	if usable() {
+		return dir, nil
+	}
+	tmp, err := os.MkdirTemp(c.Dir, name+".tmp")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	if err := fill(tmp); err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return "", err
+	}
+	return dir, nil
+}
+
+// depsFile lists, in a cache entry, the files it was compiled from with their
+// hashes.
+const depsFile = "deps"
+
+// writeDeps turns the compiler's list of what it read (a make rule) into that
+// list. Files below skip belong to an installation that the entry's name already
+// holds.
+func writeDeps(dir, makeRule string, skip string) error {
+	text, err := os.ReadFile(makeRule)
+	if err != nil {
+		return err
+	}
+	_, list, _ := strings.Cut(strings.ReplaceAll(string(text), "\\\n", " "), ":")
+	var out strings.Builder
+	for _, f := range strings.Fields(list) {
+		if strings.HasPrefix(f, skip) || strings.HasPrefix(f, "/usr/") {
+			continue
+		}
+		sum, err := hashFile(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "%s %s\n", sum, f)
+	}
+	return os.WriteFile(filepath.Join(dir, depsFile), []byte(out.String()), 0o644)
+}
+
+// depsFresh says whether every file of the list is still as it was.
+func depsFresh(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, depsFile))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		want, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if got, err := hashFile(file); err != nil || got != want {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,248 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/protuner/protuner"
+)
+
+// lockPoll is how often a process looks whether another has finished an entry.
+const lockPoll = 50 * time.Millisecond
+
+// Toolchain compiles against one Halide and keeps what it made.
+type Toolchain struct {
+	Halide   *Halide
+	Compiler string // path of the C++ compiler
+	Linker   string // path of the linker that links candidates
+	Cache    Cache
+	identity string // of the compiler: its version line
+}
+
+// NewToolchain finds the compiler (CXX, else g++, else clang++) and the linker.
+// The error is a *MissingError.
+func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
+	t := &Toolchain{Halide: h, Cache: cache}
+	for _, c := range []string{os.Getenv("CXX"), "g++", "clang++"} {
+		if c == "" {
+			continue
+		}
+		if p, err := exec.LookPath(c); err == nil {
+			t.Compiler = p
+			break
+		}
+	}
+	const mend = "install one with `apt-get install g++`, or name it in CXX"
+	if t.Compiler == "" {
+		return nil, &MissingError{"C++ compiler", "neither CXX nor g++ nor clang++ was found", mend}
+	}
+	out, err := exec.Command(t.Compiler, "--version").Output()
+	if err != nil {
+		return nil, &MissingError{"C++ compiler", fmt.Sprintf("%s does not run: %v", t.Compiler, err), mend}
+	}
+	t.identity, _, _ = strings.Cut(string(out), "\n")
+	if t.Linker, err = exec.LookPath("ld"); err != nil {
+		return nil, &MissingError{"linker", "ld was not found", "install it with `apt-get install binutils`"}
+	}
+	return t, nil
+}
+
+// A CompileError carries the compiler's own words.
+type CompileError struct {
+	What  string
+	Words string
+}
+
+func (e *CompileError) Error() string {
+	return fmt.Sprintf("%s does not compile; the compiler says:\n%s", e.What, strings.TrimSpace(e.Words))
+}
+
+func (t *Toolchain) compile(ctx context.Context, what string, args ...string) error {
+	cmd := exec.CommandContext(ctx, t.Compiler, args...)
+	var words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &words, &words
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &CompileError{what, words.String()}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.Compiler, err)
+	}
+	return nil
+}
+
+// Plugin returns the plugin's library for this Halide, compiled on first use.
+// With faults it is the test build that can be made to fail on purpose.
+func (t *Toolchain) Plugin(ctx context.Context, faults bool) (string, error) {
+	units, _, err := embedded()
+	if err != nil {
+		return "", err
+	}
+	units = slices.DeleteFunc(units, func(u string) bool {
+		return u == protuner.RunnerUnits[0] || u == protuner.NamesUnits[0]
+	})
+	flags := []string{"-fPIC"}
+	if faults {
+		flags = append(flags, "-DPROTUNER_FAULTS")
+	}
+	return t.product(ctx, "libautoschedule_protuner.so", units, flags, []string{"-shared", "-ldl", "-lpthread"})
+}
+
+// names returns the plugin that tells which Generators a program registers.
+func (t *Toolchain) names(ctx context.Context) (string, error) {
+	return t.product(ctx, "libprotuner_names.so", protuner.NamesUnits, []string{"-fPIC"}, []string{"-shared"})
+}
+
+// Runner returns the program that times ahead-of-time builds.
+func (t *Toolchain) Runner(ctx context.Context) (string, error) {
+	return t.product(ctx, "runner", protuner.RunnerUnits, nil, []string{"-ldl"})
+}
+
+// product compiles embedded units into one file of the cache.
+func (t *Toolchain) product(ctx context.Context, file string, units, flags, linkFlags []string) (string, error) {
+	_, all, err := embedded()
+	if err != nil {
+		return "", err
+	}
+	flags = append([]string{"-std=c++17", "-I" + t.Halide.Include}, flags...)
+	name := file + "-" + key(append(flags, t.identity, t.Halide.Version, all)...)
+	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
+		return t.buildUnits(ctx, "protuner's own "+file, dir, units, flags, linkFlags, file)
+	})
+	return filepath.Join(dir, file), err
+}
+
+// embedded lists the C++ units and concatenates all sources, for hashing.
+func embedded() (units []string, all string, err error) {
+	var content strings.Builder
+	sources := protuner.BridgeSources()
+	err = fs.WalkDir(sources, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(sources, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&content, "%s\n%s\n", path, text)
+		if strings.HasSuffix(path, ".cpp") {
+			units = append(units, path)
+		}
+		return nil
+	})
+	return units, content.String(), err
+}
+
+// buildUnits compiles embedded units two at a time and links them into dir/out.
+func (t *Toolchain) buildUnits(ctx context.Context, what, dir string, units, flags, linkFlags []string, out string) error {
+	src := filepath.Join(dir, "src")
+	if err := os.CopyFS(src, protuner.BridgeSources()); err != nil {
+		return err
+	}
+	defer os.RemoveAll(src)
+	objects := make([]string, len(units))
+	errs := make([]error, len(units))
+	slots := make(chan struct{}, 2)
+	var wg sync.WaitGroup
+	for i, u := range units {
+		objects[i] = filepath.Join(src, u+".o")
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			// What only drives Halide is not worth the time that optimising its headers takes.
+			level := "-O0"
+			if slices.Contains(protuner.HotUnits, u) {
+				level = "-O3"
+			}
+			errs[i] = t.compile(ctx, what, slices.Concat(flags, []string{level, "-c", filepath.Join(src, u), "-o", objects[i]})...)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return t.compile(ctx, what, slices.Concat([]string{"-o", filepath.Join(dir, out)}, objects, linkFlags)...)
+}
+
+// GeneratorBinary returns a Generator's program: source compiled with flags (-I
+// and -D of the user's) and cached by the content of all it includes.
+func (t *Toolchain) GeneratorBinary(ctx context.Context, source string, flags []string) (string, error) {
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	if t.Halide.GenGen == "" {
+		return "", &MissingError{"Halide " + t.Halide.Version, "it has neither libHalide_GenGen.a nor GenGen.cpp, which a Generator's program needs", mendHalide()}
+	}
+	const binary = "generator"
+	name := "generator-" + key(append([]string{abs, t.identity, t.Halide.Root, t.Halide.Version}, flags...)...)
+	dir, err := t.Cache.entry(ctx, name, depsFresh, func(dir string) error {
+		rule := filepath.Join(dir, "rule")
+		args := []string{"-std=c++17", "-O1", "-I" + t.Halide.Include, "-I" + filepath.Dir(abs)}
+		if t.Halide.Tools != "" {
+			args = append(args, "-I"+t.Halide.Tools)
+		}
+		args = append(args, flags...)
+		args = append(args, "-MMD", "-MF", rule, abs)
+		if strings.HasSuffix(t.Halide.GenGen, ".a") {
+			args = append(args, "-Wl,--whole-archive", t.Halide.GenGen, "-Wl,--no-whole-archive")
+		} else {
+			args = append(args, t.Halide.GenGen)
+		}
+		args = append(args, "-L"+t.Halide.Lib, "-lHalide", "-Wl,-rpath,"+t.Halide.Lib, "-lpthread", "-ldl", "-rdynamic",
+			"-o", filepath.Join(dir, binary))
+		if err := t.compile(ctx, source, args...); err != nil {
+			return err
+		}
+		return writeDeps(dir, rule, t.Halide.Include)
+	})
+	return filepath.Join(dir, binary), err
+}
+
+// Runtime returns Halide's runtime as a static library for a target, which is
+// linked into every candidate. Any Generator's program can write it.
+func (t *Toolchain) Runtime(ctx context.Context, generator, target string) (string, error) {
+	name := "runtime-" + key(t.Halide.Version, t.Halide.Root, target, hostIdentity())
+	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
+		cmd := exec.CommandContext(ctx, generator, "-r", "runtime", "-e", "static_library", "-o", dir, "target="+target)
+		cmd.Env = t.environ()
+		if words, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s cannot write Halide's runtime for %s: %w\n%s", generator, target, err, words)
+		}
+		return nil
+	})
+	return filepath.Join(dir, "runtime.a"), err
+}
+
+// hostIdentity tells hosts apart that share a cache: `host` as a target means
+// another thing on each.
+func hostIdentity() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "flags") || strings.HasPrefix(line, "Features") {
+			return key(line)
+		}
+	}
+	return ""
+}
+
+// environ is the environment of every Generator that is run: protuner's own with
+// the libraries of its Halide where a prebuilt program may look for them.
+func (t *Toolchain) environ(extra ...string) []string {
+	env := append(os.Environ(), "LD_LIBRARY_PATH="+strings.TrimSuffix(t.Halide.Lib+":"+os.Getenv("LD_LIBRARY_PATH"), ":"))
+	return append(env, extra...)
+}

@@ -1,0 +1,262 @@
+// Package bridge reaches Halide: it finds an installation, compiles the plugin and
+// the user's Generators against it, runs them and speaks the plugin's wire
+// protocol. Nothing protuner needs is parsed out of log text.
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// Options say which Generator, built how, is opened.
+type Options struct {
+	Path         string   // a .cpp to compile, or a built program
+	Name         string   // -g; may be empty where the program registers one Generator
+	Params       []Param  // Generator parameters; target is taken from here, default host
+	CompileFlags []string // -I, -D and the like, for a .cpp
+	HalideDir    string   // --halide; empty: FindHalide's usual places
+	Cache        Cache    // zero: DefaultCache
+	Threads      int      // HL_NUM_THREADS of every candidate; 0: all processors
+	Faults       bool     // the test build of the plugin
+}
+
+// Generator is one opened Generator, ready to be described, served and applied.
+type Generator struct {
+	Binary    string
+	Name      string // as registered
+	Params    []Param
+	Toolchain *Toolchain
+	threads   int
+	plugin    string
+}
+
+// Open finds Halide, compiles what has to be compiled and checks that the
+// Generator runs. Errors are *MissingError, *CompileError, *GeneratorError or name
+// the file.
+func Open(ctx context.Context, o Options) (*Generator, error) {
+	info, err := os.Stat(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the Generator: %w", err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; name the Generator's .cpp or its built program", o.Path)
+	}
+	if o.Cache.Dir == "" {
+		o.Cache = DefaultCache()
+	}
+	source := isSource(o.Path)
+	var h *Halide
+	if !source && o.HalideDir == "" {
+		if h, err = halideOf(o.Path); err != nil {
+			return nil, fmt.Errorf("%s is no Generator: %w", o.Path, err)
+		}
+	}
+	if h == nil {
+		if h, err = FindHalide(o.HalideDir); err != nil {
+			return nil, err
+		}
+	}
+	t, err := NewToolchain(h, o.Cache)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{Binary: o.Path, Name: o.Name, Params: o.Params, Toolchain: t, threads: o.Threads}
+	if source {
+		if g.Binary, err = t.GeneratorBinary(ctx, o.Path, o.CompileFlags); err != nil {
+			return nil, err
+		}
+	} else if g.Binary, err = filepath.Abs(o.Path); err != nil {
+		return nil, err
+	}
+	if g.plugin, err = t.Plugin(ctx, o.Faults); err != nil {
+		return nil, err
+	}
+	return g, g.nameIt(ctx)
+}
+
+func isSource(path string) bool {
+	return slices.Contains([]string{".cpp", ".cc", ".cxx", ".C"}, filepath.Ext(path))
+}
+
+// nameIt checks the Generator's name against those its program registers, and
+// finds it where it was left out.
+func (g *Generator) nameIt(ctx context.Context) error {
+	names, err := g.registered(ctx)
+	if err != nil {
+		return fmt.Errorf("%s is no Generator that runs: %w", g.Binary, err)
+	}
+	switch {
+	case g.Name != "" && !slices.Contains(names, g.Name):
+		return fmt.Errorf("there is no Generator %s in %s; it has %s", g.Name, g.Binary, strings.Join(names, ", "))
+	case g.Name == "" && len(names) != 1:
+		return fmt.Errorf("%s has several Generators; name one with -g: %s", g.Binary, strings.Join(names, ", "))
+	case g.Name == "":
+		g.Name = names[0]
+	}
+	return nil
+}
+
+// Target is the target the Generator is compiled for.
+func (g *Generator) Target() string {
+	for _, p := range g.Params {
+		if p.Name == "target" {
+			return p.Value
+		}
+	}
+	return "host"
+}
+
+// arguments is the Generator's command line: what the caller wants written, the
+// parameters, and what comes with an autoscheduler.
+func (g *Generator) arguments(outputs []string, autoscheduler ...string) []string {
+	if len(outputs) == 0 {
+		outputs = []string{"-e", "schedule", "-o", os.TempDir()} // never written: the plugin leaves first
+	}
+	args := slices.Clone(outputs)
+	args = append(args, "-g", g.Name)
+	args = append(args, autoscheduler...)
+	args = append(args, "target="+g.Target())
+	for _, p := range g.Params {
+		if p.Name != "target" {
+			args = append(args, p.Name+"="+p.Value)
+		}
+	}
+	return args
+}
+
+func (g *Generator) env() []string {
+	var extra []string
+	if g.threads > 0 {
+		extra = append(extra, fmt.Sprintf("HL_NUM_THREADS=%d", g.threads))
+	}
+	return g.Toolchain.environ(extra...)
+}
+
+// Describe returns the pipeline after the structural directives (rfactor, in,
+// clone_in) were applied to it.
+func (g *Generator) Describe(ctx context.Context, structure ...schedule.Directive) (*pipeline.Pipeline, error) {
+	s, err := g.start(ctx, hello{Mode: "describe", Structure: structure})
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	a, err := s.receive()
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.Decode(a.Pipeline)
+}
+
+// OwnSchedule is a Generator's hand-written schedule as directives. Where Halide
+// can say more than directives can, Complete is false and Notes tell what is
+// missing.
+type OwnSchedule struct {
+	Schedule schedule.Schedule
+	Complete bool
+	Notes    []string
+}
+
+// Own reads the hand-written schedule.
+func (g *Generator) Own(ctx context.Context) (*OwnSchedule, error) {
+	s, err := g.start(ctx, hello{Mode: "own"})
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	a, err := s.receive()
+	if err != nil {
+		return nil, err
+	}
+	return &OwnSchedule{schedule.Schedule{Directives: a.Directives}, a.Complete, a.Notes}, nil
+}
+
+// Emission is a set of files a Generator writes: Halide's own -e words, the folder
+// and the function's name (-f).
+type Emission struct {
+	Dir      string
+	Function string
+	Outputs  []string // static_library, c_header, schedule, registration, ...
+}
+
+func (e Emission) arguments() []string {
+	return []string{"-o", e.Dir, "-f", e.Function, "-n", e.Function, "-e", strings.Join(e.Outputs, ",")}
+}
+
+// Apply lets Halide write a build with the schedule; source is the text of its
+// .schedule.h.
+func (g *Generator) Apply(ctx context.Context, s schedule.Schedule, source string, e Emission) error {
+	session, err := g.start(ctx, hello{Mode: "apply", Directives: s.Directives, ScheduleSource: source}, e.arguments()...)
+	if err != nil {
+		return err
+	}
+	if a, err := session.receive(); err != nil {
+		return err
+	} else if a.Type != "applied" {
+		session.kill()
+		session.close()
+		return fmt.Errorf("the plugin answered %s instead of applying", a.Type)
+	}
+	if err := session.close(); err != nil {
+		return &GeneratorError{Reason: ending(err), Words: session.words.String()}
+	}
+	return nil
+}
+
+// Limits bound a process that protuner starts but does not trust to end.
+type Limits struct {
+	Time   time.Duration // 0: none
+	Memory int64         // bytes resident; 0: none
+}
+
+// A LimitError says which limit a process ran into.
+type LimitError struct {
+	Limit string // "time" or "memory"
+	Value string
+}
+
+func (e *LimitError) Error() string { return "stopped at its limit of " + e.Value + " of " + e.Limit }
+
+// Emit lets the Generator write a build with another autoscheduler (a name of
+// Halide.Plugins, with its parameters), or with its hand-written schedule where
+// the name is empty. Errors are *LimitError or *GeneratorError.
+func (g *Generator) Emit(ctx context.Context, autoscheduler string, params []Param, limits Limits, e Emission) error {
+	var extra []string
+	if autoscheduler != "" {
+		plugin, ok := g.Toolchain.Halide.Plugins[strings.ToLower(autoscheduler)]
+		if !ok {
+			return fmt.Errorf("Halide %s at %s has no autoscheduler %s", g.Toolchain.Halide.Version, g.Toolchain.Halide.Root, autoscheduler)
+		}
+		extra = []string{"-p", plugin, "autoscheduler=" + registeredName(autoscheduler)}
+		for _, p := range params {
+			extra = append(extra, "autoscheduler."+p.Name+"="+p.Value)
+		}
+	}
+	words := new(tail)
+	cmd := exec.Command(g.Binary, g.arguments(e.arguments(), extra...)...)
+	cmd.Env = g.env()
+	cmd.Stdout, cmd.Stderr = words, words
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err := runLimited(ctx, cmd, limits)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &GeneratorError{Reason: exit.ProcessState.String(), Words: words.String()}
+	}
+	return err
+}
+
+// registeredName is how Halide's own plugins register themselves.
+func registeredName(autoscheduler string) string {
+	name := strings.ToLower(autoscheduler)
+	return strings.ToUpper(name[:1]) + name[1:]
+}

@@ -1,0 +1,68 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// watchEvery is how often a limited process is looked at: often enough that none
+// takes the machine's memory between two looks.
+const watchEvery = 20 * time.Millisecond
+
+// runLimited runs a command that has a process group of its own until it ends, the
+// context is done or a limit is reached; then the whole group is killed.
+func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot run %s: %w", cmd.Path, err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	stop := func(why error) error {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		<-done
+		return why
+	}
+	var deadline <-chan time.Time
+	if limits.Time > 0 {
+		timer := time.NewTimer(limits.Time)
+		defer timer.Stop()
+		deadline = timer.C
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return stop(ctx.Err())
+		case <-deadline:
+			return stop(&LimitError{"time", limits.Time.String()})
+		case <-tick.C:
+			if limits.Memory > 0 && residentBytes(cmd.Process.Pid) > limits.Memory {
+				return stop(&LimitError{"memory", fmt.Sprintf("%d MiB", limits.Memory>>20)})
+			}
+		}
+	}
+}
+
+// residentBytes is what a process holds in memory now; 0 where it is gone.
+func residentBytes(pid int) int64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,233 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// halideDir is the tested installation of that version that `make` unpacked. A
+// missing one fails: a suite that skips proves nothing.
+func halideDir(t testing.TB, version string) string {
+	t.Helper()
+	dir := filepath.Join(DataDir(), "halide", version)
+	if !exists(dir) {
+		t.Fatalf("Halide %s is not in %s; run scripts/halide.sh %s", version, dir, version)
+	}
+	return dir
+}
+
+func openApp(t testing.TB, version, source string, o Options) *Generator {
+	t.Helper()
+	o.Path = source
+	o.HalideDir = halideDir(t, version)
+	g, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func appSource(name string) string {
+	return filepath.Join("..", "..", "apps", name, name+"_generator.cpp")
+}
+
+// everyVersion runs a test on each Halide that is supported.
+func everyVersion(t *testing.T, f func(t *testing.T, version string)) {
+	for _, v := range TestedVersions {
+		t.Run("halide"+v, func(t *testing.T) { f(t, v) })
+	}
+}
+
+// plain computes every Func at root, the plainest schedule there is.
+func plain(p *pipeline.Pipeline) schedule.Schedule {
+	var ds []schedule.Directive
+	for _, f := range p.Funcs {
+		if !f.Input && !f.Output && f.MustInline == "" {
+			ds = append(ds, schedule.Directive{Op: schedule.ComputeRoot, Func: f.Name})
+		}
+	}
+	return schedule.Schedule{Directives: ds}
+}
+
+var quick = RunProtocol{
+	Check: true, MinTotal: int64(time.Millisecond), MinSamples: 2, MaxSamples: 5,
+	Timeout: int64(20 * time.Second), Relative: 1e-4, Absolute: 1e-5,
+}
+
+func serveHarris(t *testing.T, version string, faults bool, o ServerOptions) (*Server, *pipeline.Pipeline) {
+	t.Helper()
+	g := openApp(t, version, appSource("harris"), Options{Faults: faults})
+	p, err := g.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.BuildTime == 0 {
+		o.BuildTime = 30 * time.Second
+	}
+	s, err := g.Serve(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if _, err := s.Reference(t.Context(), plain(p)); err != nil {
+		t.Fatal(err)
+	}
+	return s, p
+}
+
+func TestServesRealCandidates(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p := serveHarris(t, version, false, ServerOptions{})
+		for name, b := range map[string]BuildRequest{
+			"plain": {Schedule: plain(p)},
+			"own":   {Own: true},
+		} {
+			c, err := s.Build(t.Context(), b)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for range 2 {
+				r, err := c.Run(t.Context(), quick)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if len(r.Samples) < 2 || r.Samples[0] <= 0 {
+					t.Fatalf("%s: samples %v", name, r.Samples)
+				}
+			}
+			c.Drop()
+		}
+	})
+}
+
+func TestReadsOwnSchedules(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		g := openApp(t, version, appSource("harris"), Options{})
+		own, err := g.Own(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !own.Complete {
+			t.Fatalf("incomplete: %v", own.Notes)
+		}
+		s, _ := serveHarris(t, version, false, ServerOptions{})
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: own.Schedule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context(), quick); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestFaultsAreTyped(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p := serveHarris(t, version, true, ServerOptions{MemoryBytes: 2 << 30, BuildTime: 6 * time.Second})
+		want := map[string]string{
+			"crash": "crashed", "abort": "crashed", "exit": "crashed", "nonsense": "crashed", "truncate": "crashed",
+			"flood": "crashed", "other": "crashed", "orphan": "crashed", "allocate": "out_of_memory",
+			"hang": "timed_out", "spin": "timed_out",
+		}
+		for fault, status := range want {
+			_, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Fault: fault})
+			var f *Failure
+			if !errors.As(err, &f) || f.Status != status {
+				t.Errorf("%s: got %v, want %s", fault, err, status)
+			}
+		}
+		// One that answers twice is found out at the second answer, whoever asks then.
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Fault: "twice"})
+		if err == nil {
+			_, err = c.Run(t.Context(), quick)
+		}
+		var f *Failure
+		if !errors.As(err, &f) || f.Status != "crashed" {
+			t.Errorf("twice: got %v, want crashed", err)
+		}
+		// After all of them an honest candidate is served as if nothing had been.
+		c, err = s.Build(t.Context(), BuildRequest{Schedule: plain(p)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context(), quick); err != nil {
+			t.Fatal(err)
+		}
+		c.Drop()
+		// Dropping has no answer; it must have happened within a moment.
+		settled(t, "files left behind", func() bool {
+			left, _ := filepath.Glob(filepath.Join(s.Scratch(), "*"))
+			return len(left) <= 1 // the data set
+		})
+		settled(t, "processes of the server's children live on", func() bool { return groupMembers(t, s.PID()) == 1 })
+		scratch := s.Scratch()
+		s.Close()
+		if exists(scratch) {
+			t.Errorf("%s was left behind", scratch)
+		}
+	})
+}
+
+// settled waits for something that happens by itself, and fails where it does not.
+func settled(t *testing.T, otherwise string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error(otherwise)
+			return
+		}
+	}
+}
+
+// groupMembers counts the server and all processes below it.
+func groupMembers(t *testing.T, pid int) int {
+	t.Helper()
+	n := 1
+	tasks, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range tasks {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		// The name may hold spaces and parentheses; the fields after it do not.
+		after := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(after) > 2 && after[1] == strconv.Itoa(pid) && after[0] != "Z" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestRefusedDirectivesAreBuildFailures(t *testing.T) {
+	s, _ := serveHarris(t, DefaultVersion, false, ServerOptions{})
+	for _, d := range []schedule.Directive{
+		{Op: schedule.ComputeRoot, Func: "nobody"},
+		{Op: schedule.Vectorize, Func: "output", Vars: []string{"nowhere"}},
+		{Op: schedule.Vectorize, Func: "output", Vars: []string{"x"}}, // no constant extent
+	} {
+		_, err := s.Build(t.Context(), BuildRequest{Schedule: schedule.Schedule{Directives: []schedule.Directive{d}}})
+		var f *Failure
+		if !errors.As(err, &f) || f.Status != "build_failed" {
+			t.Errorf("%v: got %v, want build_failed", d, err)
+		}
+	}
+}
+
+func TestDroppedWorkStops(t *testing.T) {
+	s, p := serveHarris(t, DefaultVersion, true, ServerOptions{})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := s.Build(ctx, BuildRequest{Schedule: plain(p), Fault: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	settled(t, "the dropped candidate lives on", func() bool { return groupMembers(t, s.PID()) == 1 })
+}

@@ -1,0 +1,81 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Library links a static library that a Generator wrote into a shared one that the
+// runner can load.
+func (t *Toolchain) Library(ctx context.Context, archive string) (string, error) {
+	out := archive + ".so"
+	err := t.compile(ctx, archive, "-shared", "-o", out, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm")
+	return out, err
+}
+
+// Fresh runs an ahead-of-time build in a process of its own.
+type Fresh struct {
+	Runner   string // from Toolchain.Runner
+	Library  string // from Toolchain.Library
+	Function string
+	Data     json.RawMessage // from Server.Reference
+	Threads  int
+	Memory   int64
+}
+
+// Run checks and times the build once. The error is a *Failure or the context's.
+func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) {
+	question, err := json.Marshal(struct {
+		Data json.RawMessage `json:"data"`
+		RunProtocol
+	}{f.Data, p})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(f.Runner, f.Library, f.Function)
+	cmd.Stdin = bytes.NewReader(question)
+	var out bytes.Buffer
+	words := new(tail)
+	cmd.Stdout, cmd.Stderr = &out, words
+	cmd.Env = os.Environ()
+	if f.Threads > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("HL_NUM_THREADS=%d", f.Threads))
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = runLimited(ctx, cmd, Limits{Time: time.Duration(p.Timeout), Memory: f.Memory})
+	switch limit := (*LimitError)(nil); {
+	case err == nil:
+	case errors.As(err, &limit) && limit.Limit == "time":
+		return nil, &Failure{"timed_out", limit.Error()}
+	case errors.As(err, &limit):
+		return nil, &Failure{"out_of_memory", limit.Error()}
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	default:
+		return nil, &Failure{"crashed", fmt.Sprintf("%s: %v %s", filepath.Base(f.Library), err, words)}
+	}
+	var reply struct {
+		Status  string  `json:"status"`
+		Message string  `json:"message"`
+		Samples []int64 `json:"samples"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
+		return nil, infra("the runner's answer is no answer: %v", err)
+	}
+	if reply.Status != "ok" {
+		return nil, &Failure{reply.Status, reply.Message}
+	}
+	samples := make([]time.Duration, len(reply.Samples))
+	for i, ns := range reply.Samples {
+		samples[i] = time.Duration(ns)
+	}
+	return samples, nil
+}

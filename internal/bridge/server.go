@@ -1,0 +1,273 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// A Failure is a candidate's end as the fork server reports it. Status is one of
+// build_failed, crashed, timed_out, out_of_memory, wrong_output, infra_failed.
+type Failure struct {
+	Status  string
+	Message string
+}
+
+func (f *Failure) Error() string { return f.Status + ": " + f.Message }
+
+// infra is a failure of ours and not of the candidate's.
+func infra(format string, args ...any) *Failure {
+	return &Failure{"infra_failed", fmt.Sprintf(format, args...)}
+}
+
+// ServerOptions configure a fork server.
+type ServerOptions struct {
+	MemoryBytes int64         // address space of each candidate; 0: unlimited
+	BuildTime   time.Duration // limit on compiling one candidate
+	CPUs        []int         // processors that timing is pinned to; empty: all
+	Inputs      []Input
+}
+
+// Server is a Generator kept alive as a fork server. Its methods may be called
+// concurrently; it times one candidate at a time.
+type Server struct {
+	session *session
+	scratch string
+
+	mu      sync.Mutex
+	nextID  int64
+	waiting map[int64]chan *answer
+	early   map[int64]*Failure // of candidates that died while nobody asked
+	err     error              // set once the server is gone
+	gone    chan struct{}
+}
+
+// scratchPrefix begins the name of every server's folder; the number after it is
+// the process that made it, so that leftovers of one that was killed together with
+// its server can be told.
+const scratchPrefix = "protuner-serve-"
+
+// Serve starts the fork server.
+func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
+	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Target())
+	if err != nil {
+		return nil, err
+	}
+	removeLeftovers()
+	scratch, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a scratch folder: %w; set TMPDIR to one that can be written", err)
+	}
+	// The server outlives ctx by the moment it takes to clean up: it ends when its input
+	// does, so it is not bound to the context that was there at its start.
+	s, err := g.start(context.WithoutCancel(ctx), hello{
+		Mode: "serve", Scratch: scratch, Runtime: runtime, Linker: g.Toolchain.Linker,
+		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), CPUs: o.CPUs, Inputs: o.Inputs,
+	})
+	if err != nil {
+		os.RemoveAll(scratch)
+		return nil, err
+	}
+	server := &Server{session: s, scratch: scratch, waiting: map[int64]chan *answer{}, early: map[int64]*Failure{}, gone: make(chan struct{})}
+	go server.listen()
+	return server, nil
+}
+
+// removeLeftovers deletes the folders of servers whose maker is gone and which
+// nothing lives in any more.
+func removeLeftovers() {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
+	for _, dir := range old {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), scratchPrefix), "-")
+		n, err := strconv.Atoi(pid)
+		if err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			os.RemoveAll(dir)
+		}
+	}
+}
+
+// Target is the target as Halide resolved it on this host.
+func (s *Server) Target() string { return s.session.hello.Target }
+
+// PID is the server's process.
+func (s *Server) PID() int { return s.session.cmd.Process.Pid }
+
+// Scratch is the folder that holds the data set; it goes with the server.
+func (s *Server) Scratch() string { return s.scratch }
+
+func (s *Server) listen() {
+	for {
+		a, err := s.session.receive()
+		if err != nil {
+			s.end(err)
+			return
+		}
+		s.mu.Lock()
+		if ch := s.waiting[a.ID]; ch != nil {
+			delete(s.waiting, a.ID)
+			ch <- a
+		} else if a.Type == "failed" {
+			s.early[a.ID] = &Failure{a.Status, a.Message}
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (s *Server) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = infra("the fork server ended: %v", err)
+		close(s.gone)
+	}
+}
+
+// Close ends the server, all its candidates and their files.
+func (s *Server) Close() error {
+	s.session.in.Close()
+	select {
+	case <-s.gone:
+	case <-time.After(10 * time.Second):
+		s.session.kill()
+		<-s.gone
+	}
+	s.session.close()
+	return os.RemoveAll(s.scratch)
+}
+
+// send writes a request and registers who waits for its answer (nil: none).
+func (s *Server) send(r request, answers chan *answer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	if answers != nil {
+		s.waiting[r.ID] = answers
+	}
+	if err := writeMessage(s.session.in, r); err != nil {
+		delete(s.waiting, r.ID)
+		return infra("the fork server does not listen: %v", err)
+	}
+	return nil
+}
+
+// ask sends a request and waits for its answer. Where the context ends first the
+// candidate is dropped.
+func (s *Server) ask(ctx context.Context, r request) (*answer, error) {
+	answers := make(chan *answer, 1)
+	if err := s.send(r, answers); err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-answers:
+		if a.Type == "failed" {
+			return nil, &Failure{a.Status, a.Message}
+		}
+		return a, nil
+	case <-s.gone:
+		return nil, s.err
+	case <-ctx.Done():
+		s.drop(r.ID)
+		return nil, ctx.Err()
+	}
+}
+
+func (s *Server) drop(id int64) {
+	s.mu.Lock()
+	delete(s.waiting, id)
+	delete(s.early, id)
+	s.mu.Unlock()
+	_ = s.send(request{Type: "drop", ID: id}, nil) // a server that is gone has nothing to drop
+}
+
+func (s *Server) id() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextID++
+	return s.nextID
+}
+
+// Reference is what every candidate is compared with: the data set (inputs and
+// results, in the runner's own form) and what it took to make.
+type Reference struct {
+	Data  json.RawMessage
+	Lower time.Duration
+	Link  time.Duration
+}
+
+// Reference makes inputs and results with the given schedule, which should be as
+// plain as can be; it must succeed before anything is built.
+func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Reference, error) {
+	a, err := s.ask(ctx, request{Type: "reference", ID: s.id(), Directives: plain.Directives})
+	if err != nil {
+		return nil, err
+	}
+	return &Reference{a.Data, time.Duration(a.Lower), time.Duration(a.Link)}, nil
+}
+
+// What is built: a schedule, or the Generator's hand-written one.
+type BuildRequest struct {
+	Schedule schedule.Schedule
+	Own      bool
+	Fault    string // the test build only
+}
+
+// Candidate is a built candidate waiting in its process.
+type Candidate struct {
+	server *Server
+	id     int64
+	Lower  time.Duration // scheduling, lowering and code generation
+	Link   time.Duration
+}
+
+// Build compiles a candidate; several may be built at once. The error is a
+// *Failure or the context's.
+func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
+	id := s.id()
+	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, Fault: b.Fault})
+	if err != nil {
+		return nil, err
+	}
+	return &Candidate{s, id, time.Duration(a.Lower), time.Duration(a.Link)}, nil
+}
+
+// Run is one run's result: the times of single executions in order.
+type Run struct {
+	Samples []time.Duration
+	Check   time.Duration // spent checking
+	Time    time.Duration // spent timing
+}
+
+// Run checks and times the candidate while everything else of this server stands
+// still. It may be called again. The error is a *Failure or the context's.
+func (c *Candidate) Run(ctx context.Context, p RunProtocol) (*Run, error) {
+	c.server.mu.Lock()
+	died := c.server.early[c.id]
+	c.server.mu.Unlock()
+	if died != nil {
+		return nil, died
+	}
+	a, err := c.server.ask(ctx, request{Type: "run", ID: c.id, RunProtocol: &p})
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Check: time.Duration(a.Check), Time: time.Duration(a.Time)}
+	for _, ns := range a.Samples {
+		r.Samples = append(r.Samples, time.Duration(ns))
+	}
+	return r, nil
+}
+
+// Drop ends the candidate's process.
+func (c *Candidate) Drop() { c.server.drop(c.id) }

@@ -1,0 +1,194 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// session is one run of a Generator with the plugin loaded, and the connection to
+// it. Its process group ends with it.
+type session struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    io.ReadCloser
+	words  *tail
+	hello  answer
+	closed sync.Once
+}
+
+// start runs the Generator, loads the plugin and shakes hands. Further arguments
+// are put on the Generator's command line.
+func (g *Generator) start(ctx context.Context, h hello, args ...string) (*session, error) {
+	s, err := g.spawn(ctx, g.arguments(args, "-p", g.plugin, "autoscheduler=ProTuner",
+		"autoscheduler.fd_in=3", "autoscheduler.fd_out=4"))
+	if err != nil {
+		return nil, err
+	}
+	h.Protocol = Protocol
+	h.Generator = g.Name
+	h.GeneratorParams = g.Params
+	// A Generator that fails before it loads the plugin closes the pipe; its own words
+	// explain that better than the pipe's error.
+	_ = writeMessage(s.in, h)
+	if err := s.greet(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// registered asks a program which Generators it registers.
+func (g *Generator) registered(ctx context.Context) ([]string, error) {
+	plugin, err := g.Toolchain.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := g.spawn(ctx, []string{"-p", plugin})
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if err := s.greet(); err != nil {
+		return nil, err
+	}
+	return s.hello.Generators, nil
+}
+
+// spawn runs the Generator's program with the session's pipes as descriptors 3 and 4.
+func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) {
+	toPlugin, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, fromPlugin, err := os.Pipe()
+	if err != nil {
+		toPlugin.Close()
+		in.Close()
+		return nil, err
+	}
+	s := &session{in: in, out: out, words: new(tail)}
+	s.cmd = exec.CommandContext(ctx, g.Binary, args...)
+	s.cmd.ExtraFiles = []*os.File{toPlugin, fromPlugin}
+	s.cmd.Env = g.env()
+	s.cmd.Stdout, s.cmd.Stderr = s.words, s.words
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.cmd.Cancel = func() error { return syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
+	// Grandchildren may hold the output open; what they say is not waited for.
+	s.cmd.WaitDelay = time.Second
+	err = s.cmd.Start()
+	toPlugin.Close()
+	fromPlugin.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, fmt.Errorf("cannot run %s: %w", g.Binary, err)
+	}
+	return s, nil
+}
+
+// greet reads the plugin's first message.
+func (s *session) greet() error {
+	a, err := s.receive()
+	if err != nil {
+		return err
+	}
+	if a.Type != "hello" || a.Protocol != Protocol {
+		s.close()
+		return fmt.Errorf("the plugin speaks protocol %d, protuner %d; clear protuner's cache", a.Protocol, Protocol)
+	}
+	s.hello = *a
+	return nil
+}
+
+// receive reads the next answer. Where the Generator ended instead, or the plugin
+// reports an error, the session is closed and the error is a *GeneratorError.
+func (s *session) receive() (*answer, error) {
+	a, err := readMessage(s.out)
+	if err != nil {
+		waited := s.close()
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, &GeneratorError{Reason: ending(waited), Words: s.words.String()}
+		}
+		return nil, err
+	}
+	if a.Type == "error" {
+		s.close()
+		return nil, &GeneratorError{Reason: strings.TrimSpace(a.Message), Words: s.words.String()}
+	}
+	return a, nil
+}
+
+// ending says how the process went.
+func ending(waited error) string {
+	var exit *exec.ExitError
+	switch {
+	case waited == nil:
+		return "it ended before it reached its schedule"
+	case errors.As(waited, &exit):
+		return exit.ProcessState.String()
+	default:
+		return waited.Error()
+	}
+}
+
+// close ends the Generator and gives what Wait says; only the first call counts.
+func (s *session) close() (waited error) {
+	s.closed.Do(func() {
+		s.in.Close()
+		waited = s.cmd.Wait()
+		s.out.Close()
+	})
+	return waited
+}
+
+// kill ends the Generator at once, whatever it is doing.
+func (s *session) kill() {
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+}
+
+// A GeneratorError is the failure of a user's Generator: what happened, and the
+// Generator's and Halide's own words.
+type GeneratorError struct {
+	Reason string
+	Words  string
+}
+
+func (e *GeneratorError) Error() string {
+	if e.Words == "" {
+		return e.Reason
+	}
+	return e.Reason + "; it says:\n" + strings.TrimSpace(e.Words)
+}
+
+// tail keeps the end of what a process prints.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const tailBytes = 8 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(p)
+	if n := t.buf.Len(); n > 2*tailBytes {
+		t.buf.Next(n - tailBytes)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.buf.Bytes()
+	return string(b[max(0, len(b)-tailBytes):])
+}

@@ -1,0 +1,140 @@
+package bridge
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// Protocol is raised whenever a message changes its meaning; both sides refuse
+// another's. Its twin is kProtocol in halide/wire.h.
+const Protocol = 1
+
+// maxMessage bounds what a length may say (kMaxMessage in halide/wire.h).
+const maxMessage = 64 << 20
+
+// hello opens a session: which mode, and the mode's settings.
+type hello struct {
+	Protocol        int                  `json:"protocol"`
+	Mode            string               `json:"mode"`
+	Generator       string               `json:"generator,omitempty"`
+	GeneratorParams []Param              `json:"generator_params,omitempty"`
+	Structure       []schedule.Directive `json:"structure,omitempty"`       // describe
+	Directives      []schedule.Directive `json:"directives,omitempty"`      // apply
+	ScheduleSource  string               `json:"schedule_source,omitempty"` // apply
+	Scratch         string               `json:"scratch,omitempty"`         // serve: a folder the server removes
+	Runtime         string               `json:"runtime,omitempty"`
+	Linker          string               `json:"linker,omitempty"`
+	MemoryBytes     int64                `json:"memory_bytes,omitempty"`
+	BuildNanos      int64                `json:"build_ns,omitempty"`
+	CPUs            []int                `json:"cpus,omitempty"`
+	Inputs          []Input              `json:"inputs,omitempty"`
+}
+
+// Input overrides how one input of the pipeline is made.
+type Input struct {
+	Name    string   `json:"name"`
+	Fill    string   `json:"fill,omitempty"`    // buffers: random:SEED, constant:V or raw:PATH
+	Extents []int64  `json:"extents,omitempty"` // buffers: instead of the estimate
+	Value   *float64 `json:"value,omitempty"`   // scalars
+}
+
+// Param is one Generator parameter.
+type Param struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// request goes to the fork server.
+type request struct {
+	Type       string               `json:"type"` // reference, build, run, drop
+	ID         int64                `json:"id"`
+	Directives []schedule.Directive `json:"directives,omitempty"`
+	Own        bool                 `json:"own,omitempty"`
+	Fault      string               `json:"fault,omitempty"`
+	*RunProtocol
+}
+
+// RunProtocol says how one run of a candidate is checked and timed. Times are in
+// nanoseconds.
+type RunProtocol struct {
+	Check      bool    `json:"check"`
+	MinTotal   int64   `json:"min_total_ns"` // sample for at least this long
+	MinSamples int64   `json:"min_samples"`
+	MaxSamples int64   `json:"max_samples"`
+	GiveUp     int64   `json:"give_up_ns,omitempty"` // stop once the best of two samples is above
+	Timeout    int64   `json:"timeout_ns"`           // kill after
+	Relative   float64 `json:"relative"`             // tolerance of floats, of the value
+	Absolute   float64 `json:"absolute"`             // tolerance of floats, of the output's largest
+	Integer    int64   `json:"integer"`              // tolerance of integers
+}
+
+// answer comes from the plugin in any mode.
+type answer struct {
+	Type string `json:"type"`
+
+	// hello
+	Protocol   int      `json:"protocol"`
+	Halide     string   `json:"halide"`
+	Target     string   `json:"target"`
+	PID        int      `json:"pid"`
+	Generators []string `json:"generators"`
+
+	// error, failed
+	ID      int64  `json:"id"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+
+	// description, own
+	Pipeline   json.RawMessage      `json:"pipeline"`
+	Directives []schedule.Directive `json:"directives"`
+	Complete   bool                 `json:"complete"`
+	Notes      []string             `json:"notes"`
+
+	// referenced, built, ran
+	Data    json.RawMessage `json:"data"`
+	Lower   int64           `json:"lower_ns"`
+	Link    int64           `json:"link_ns"`
+	Samples []int64         `json:"samples"`
+	Check   int64           `json:"check_ns"`
+	Time    int64           `json:"time_ns"`
+}
+
+// writeMessage frames one message: a little-endian u32 length and that much JSON.
+func writeMessage(w io.Writer, message any) error {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	framed := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(body)), uint32(len(body)))
+	_, err = w.Write(append(framed, body...))
+	return err
+}
+
+// readMessage reads one message; io.EOF where the other side ended between two.
+func readMessage(r io.Reader) (*answer, error) {
+	var header [4]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(header[:])
+	if n > maxMessage {
+		return nil, fmt.Errorf("a message of %d bytes is over the limit", n)
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(r, body); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	a := new(answer)
+	if err := json.Unmarshal(body, a); err != nil {
+		return nil, fmt.Errorf("a message that is no answer: %w", err)
+	}
+	return a, nil
+}
