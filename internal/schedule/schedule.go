@@ -15,8 +15,8 @@ const (
 	ComputeInline    Op = "compute_inline"
 	ComputeAt        Op = "compute_at" // At
 	StoreRoot        Op = "store_root"
-	StoreAt          Op = "store_at" // At
-	HoistStorage     Op = "hoist_storage"
+	StoreAt          Op = "store_at"      // At
+	HoistStorage     Op = "hoist_storage" // At
 	HoistStorageRoot Op = "hoist_storage_root"
 
 	// How its storage looks.
@@ -59,7 +59,9 @@ type Level struct {
 }
 
 // AnyStage leaves open which stage's loop a Level means; Halide then takes
-// whichever stage has a loop of that name.
+// whichever stage has a loop of that name. compute_with always needs a stage. The
+// other Ops may name one, which Check and Nest then hold them to, but Halide 19
+// and 21 refuse it: whoever applies a schedule leaves the stage open for those.
 const AnyStage = -1
 
 // Directive is one scheduling call. Which fields an Op reads stands beside the

@@ -73,17 +73,19 @@ type taskSplit struct {
 // compute_with shared.
 func Open(s Schedule, extents func(fn string, stage int, loop string) (int64, bool)) Template {
 	o := &opener{t: Template{schedule: s, tasks: map[string]taskSplit{}}, extents: extents,
-		loops: map[stageKey]map[string]*loopNode{}, names: map[string]bool{}}
+		loops: map[stageKey]map[string]*loopNode{}, names: map[int]string{}, taken: map[string]bool{}, joined: map[int]bool{}}
+	pairs := twins(s)
+	for _, twin := range pairs {
+		o.joined[twin[0]], o.joined[twin[1]] = true, true
+	}
 	o.kinds(s)
 	// Again, now that what becomes of each loop is known.
 	o.loops = map[stageKey]map[string]*loopNode{}
 	for i, d := range s.Directives {
 		o.directive(i, d)
 	}
-	for _, d := range s.Directives {
-		if d.Op == ComputeWith {
-			o.tie(d)
-		}
+	for _, twin := range pairs {
+		o.constrain(o.names[twin[0]] + " == " + o.names[twin[1]])
 	}
 	return o.t
 }
@@ -118,7 +120,9 @@ type opener struct {
 	extents func(fn string, stage int, loop string) (int64, bool)
 	loops   map[stageKey]map[string]*loopNode
 	splits  map[int]splitMarks // by position of the split
-	names   map[string]bool
+	joined  map[int]bool       // splits, by position, whose factor another stage shares
+	names   map[int]string     // of holes, by position
+	taken   map[string]bool    // names of holes
 }
 
 func (o *opener) loop(d Directive, name string) *loopNode {
@@ -234,10 +238,10 @@ func (o *opener) hole(i int, d Directive, what string, h Hole) string {
 	}
 	name += "_" + identifier(what)
 	h.Name = name
-	for k := 2; o.names[h.Name]; k++ {
+	for k := 2; o.taken[h.Name]; k++ {
 		h.Name = name + "_" + strconv.Itoa(k)
 	}
-	o.names[h.Name] = true
+	o.names[i], o.taken[h.Name] = h.Name, true
 	h.position = i
 	if len(h.Values) > 0 {
 		h.Min, h.Max = h.Values[0], h.Values[len(h.Values)-1]
@@ -269,7 +273,7 @@ func (o *opener) split(i int, d Directive) {
 	switch {
 	case marks.inner.vectorized:
 		h = powers(VectorRole, value, min(most, maxVector))
-	case marks.outer.parallel && constant:
+	case marks.outer.parallel && constant && !o.joined[i]:
 		h = Hole{Kind: OrdinalHole, Role: TasksRole, Value: ceilDiv(old.n, value)}
 		h.Values = taskCounts(old.n, h.Value)
 	case marks.inner.unrolled:
@@ -348,27 +352,27 @@ func (o *opener) constrain(text string) {
 	}
 }
 
-// tie keeps the splits of two fused stages alike where they were.
-func (o *opener) tie(d Directive) {
-	of := func(fn string, stage int) map[string]Hole {
-		out := map[string]Hole{}
-		for _, h := range o.t.Holes {
-			if s := o.t.schedule.Directives[h.position]; s.Op == Split && s.Func == fn && s.Stage == stage {
-				out[s.Vars[0]+" "+s.New[0]+" "+s.New[1]] = h
-			}
-		}
-		return out
-	}
-	other := of(d.At.Func, d.At.Stage)
-	for _, h := range o.t.Holes {
-		s := o.t.schedule.Directives[h.position]
-		if s.Op != Split || s.Func != d.Func || s.Stage != d.Stage {
+// twins finds the splits that two stages joined by compute_with have in common,
+// by the names of their loops: their positions, in pairs.
+func twins(s Schedule) [][2]int {
+	var out [][2]int
+	for _, c := range s.Directives {
+		if c.Op != ComputeWith {
 			continue
 		}
-		if same, ok := other[s.Vars[0]+" "+s.New[0]+" "+s.New[1]]; ok && same.Role == h.Role {
-			o.constrain(h.Name + " == " + same.Name)
+		for i, a := range s.Directives {
+			if a.Op != Split || a.Func != c.Func || a.Stage != c.Stage {
+				continue
+			}
+			for j, b := range s.Directives {
+				if b.Op == Split && b.Func == c.At.Func && b.Stage == c.At.Stage &&
+					b.Vars[0] == a.Vars[0] && slices.Equal(a.New, b.New) {
+					out = append(out, [2]int{i, j})
+				}
+			}
 		}
 	}
+	return out
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -229,5 +229,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		checkRoundTrip(t, s)
+		checkTemplate(t, s, Open(s, func(_ string, stage int, loop string) (int64, bool) {
+			return int64(stage*1000 + 100*len(loop)), len(loop) < 3
+		}))
 	})
 }
