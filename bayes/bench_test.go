@@ -3,11 +3,13 @@ package bayes_test
 import (
 	"context"
 	"math"
+	"math/rand"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/space"
 )
 
 // BenchmarkQuality plays presets on the made-up problems and reports the
@@ -30,7 +32,10 @@ func BenchmarkQuality(b *testing.B) {
 		}
 		all = kept
 	}
-	best := optima(b, all)
+	best := map[string]float64{}
+	for _, p := range all {
+		best[p.name] = optimum(b, p)
+	}
 	for _, name := range names {
 		o, err := bayes.Preset(name)
 		if err != nil {
@@ -75,20 +80,37 @@ func BenchmarkQuality(b *testing.B) {
 	}
 }
 
-// optima approximates the optimum of each problem by sampling and descending.
-func optima(b *testing.B, all []problem) map[string]float64 {
-	out := map[string]float64{}
-	for _, p := range all {
-		best := math.Inf(1)
-		for seed := range int64(3) {
-			s := play(b, p, bayes.Options{Seed: 1000 + seed, Method: bayes.Bandit}, nil, 3000)
-			if t, ok := s.Best(); ok {
-				best = math.Min(best, t.Outcome.Value)
+// optimum finds the best value of a problem by steepest descent from many
+// random configurations.
+func optimum(b *testing.B, p problem) float64 {
+	best := math.Inf(1)
+	rng := rand.New(rand.NewSource(1))
+	value := func(x space.Point) float64 {
+		if o := p.cost(p.space.Config(x)); o.Status == bayes.OK {
+			return o.Value
+		}
+		return math.Inf(1)
+	}
+	for range 200 {
+		x, err := p.space.Sample(rng)
+		if err != nil {
+			b.Fatal(err)
+		}
+		at := value(x)
+		for {
+			from := at
+			for _, y := range p.space.Neighbors(nil, x, rng) {
+				if v := value(y); v < at {
+					x, at = y, v
+				}
+			}
+			if at == from {
+				break
 			}
 		}
-		out[p.name] = best
+		best = math.Min(best, at)
 	}
-	return out
+	return best
 }
 
 // BenchmarkAsk measures the own time of one suggestion with 100 outcomes of 8

@@ -149,7 +149,7 @@ func (b *bayesian) feasibility(h *history, d data, rng *rand.Rand) (*forest.Fore
 	f, err := forest.Grow(rng, forest.Classes(d.all, d.works, b.equal, 0.8, 0.2), forest.Options{})
 	threshold := 0.0
 	if !h.opts.Feasibility.NoThreshold {
-		threshold = float64(rng.Intn(11)) / 100
+		threshold = float64(rng.Intn(11)) / 10 * h.opts.Feasibility.Threshold
 	}
 	return f, threshold, err
 }

@@ -115,6 +115,9 @@ type Feasibility struct {
 	Penalty bool `json:"penalty,omitempty"`
 	// NoThreshold drops the random minimum probability of feasibility.
 	NoThreshold bool `json:"no_threshold,omitempty"`
+	// Threshold is the greatest of the eleven equally likely minimum
+	// probabilities, from 0; default 0.5, the paper's is 0.1.
+	Threshold float64 `json:"threshold,omitempty"`
 }
 
 // Validate reports the options that are out of range or contradict each other.
@@ -144,6 +147,9 @@ func (o Options) Validate() error {
 	if !(o.Acquisition.Xi >= 0) {
 		bad("xi is %v; it cannot be negative", o.Acquisition.Xi)
 	}
+	if !(o.Feasibility.Threshold >= 0 && o.Feasibility.Threshold <= 1) {
+		bad("threshold is a probability, not %v", o.Feasibility.Threshold)
+	}
 	if o.Feasibility.Off && o.Feasibility.Penalty {
 		bad("feasibility cannot be off and a penalty")
 	}
@@ -169,6 +175,9 @@ func (o Options) filled(parameters int) Options {
 	}
 	if o.Acquisition.Xi == 0 {
 		o.Acquisition.Xi = 1e-4
+	}
+	if o.Feasibility.Threshold == 0 {
+		o.Feasibility.Threshold = 0.5
 	}
 	def(&o.Acquisition.Candidates, 1000)
 	def(&o.Acquisition.Starts, 5)

@@ -153,3 +153,15 @@ func (s *Space) Cross(a, b Point, n int, rng *rand.Rand) Point {
 	}
 	return x
 }
+
+// Replace returns a with parameter i taken from b, or nil when that breaks a
+// known constraint.
+func (s *Space) Replace(a, b Point, i int) Point {
+	x := slices.Clone(a)
+	o, w := s.offset[i], s.params[i].width()
+	copy(x[o:o+w], b[o:o+w])
+	if _, ok := s.feasibleChange(nil, x, i); !ok {
+		return nil
+	}
+	return x
+}
