@@ -240,8 +240,9 @@ Json pipeline_json(const Session &session, const Pipeline &pipeline, const Targe
     const std::string hash = algorithm_hash(outputs);
 
     Scheduler scheduler(pipeline);
-    scheduler.apply(session.hello.items_or_empty("structure"));
-    Graph graph = analyse(scheduler, pipeline, target);
+    const std::vector<Json> structure = session.hello.items_or_empty("structure");
+    scheduler.apply(structure);
+    Graph graph = analyse(scheduler, pipeline, target, !structure.empty());
 
     Json funcs = Json::array();
     for (const Node &n : graph.nodes) funcs.push(func_json(scheduler, n));

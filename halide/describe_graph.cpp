@@ -6,6 +6,7 @@
 
 #include "describe_graph.h"
 #include "describe_expr.h"
+#include "describe_stage.h"
 
 #include <map>
 #include <set>
@@ -22,75 +23,14 @@ struct Unbounded {
     std::string func, reason;
 };
 
-// What the definition of one stage uses.
-class Uses : public IRVisitor {
-    using IRVisitor::visit;
-
-    void visit(const IntImm *op) override { see(op->type); }
-    void visit(const UIntImm *op) override { see(op->type); }
-    void visit(const FloatImm *op) override { see(op->type); }
-    void visit(const Variable *op) override { see(op->type); }
-    void visit(const Cast *op) override {
-        IRVisitor::visit(op);
-        see(op->type);
-    }
-    void visit(const Reinterpret *op) override {
-        IRVisitor::visit(op);
-        see(op->type);
-    }
-    void visit(const Call *op) override {
-        calls[op->name]++;
-        IRVisitor::visit(op);
-        see(op->type);
-        if (op->call_type != Call::Halide && op->call_type != Call::Image) return;
-        pointwise &= op->args.size() == args.size();
-        for (size_t i = 0; pointwise && i < args.size(); i++) {
-            const Variable *v = op->args[i].as<Variable>();
-            pointwise = v && v->name == args[i];
-        }
-    }
-
-    void see(Type t) {
-        if (t.bits() > 1 && (narrowest.bits() == 0 || t.bits() < narrowest.bits())) narrowest = t;
-    }
-
-    const std::vector<std::string> &args;
-
-public:
-    std::map<std::string, int> calls;
-    Type narrowest;
-    bool pointwise = true;
-
-    explicit Uses(const std::vector<std::string> &args) : args(args) {}
-};
-
-// Puts a Func's pure definition in the place of calls to it. Halide's own inlining
-// refuses Funcs whose schedule is still open.
-class Inline : public IRGraphMutator {
-    using IRGraphMutator::visit;
-    const Function &func;
-
-    Expr visit(const Call *op) override {
-        Expr e = IRGraphMutator::visit(op);
-        const Call *c = e.as<Call>();
-        if (!c || c->call_type != Call::Halide || c->name != func.name()) return e;
-        std::map<std::string, Expr> at;
-        for (size_t i = 0; i < c->args.size(); i++) at[func.args()[i]] = c->args[i];
-        return substitute(at, func.values()[c->value_index]);
-    }
-
-public:
-    explicit Inline(const Function &func) : func(func) {}
-};
-
 class Analysis {
 public:
-    Analysis(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target)
-        : scheduler(scheduler), target(target) {
+    Analysis(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target, bool structured)
+        : scheduler(scheduler), target(target), structured(structured) {
         for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
         resolve_wrappers();
         order = topological_order(outputs, env);
-        for (const std::string &name : order) refuse_schedule(env.at(name));
+        for (const std::string &name : order) refuse_schedule(env.at(name), name_of(name));
         value_bounds = compute_function_value_bounds(order, env);
     }
 
@@ -109,6 +49,7 @@ public:
 private:
     const Scheduler &scheduler;
     const Target &target;
+    const bool structured;  // directives have changed definitions
     std::vector<Function> outputs;
     std::map<std::string, Function> env;
     std::vector<std::string> order;  // producers first
@@ -136,36 +77,6 @@ private:
         auto copies = deep_copy(outputs, env);
         outputs = copies.first;
         env = wrap_func_calls(copies.second);
-    }
-
-    void refuse_schedule(const Function &f) const {
-        auto refuse = [&](const std::string &what) {
-            throw DescribeError("Func " + name_of(f.name()) + ": the Generator schedules it (" + what +
-                                "); guard its schedule with if (!using_autoscheduler())");
-        };
-        for (int s = 0; s <= (int)f.updates().size(); s++) {
-            const Definition &def = s == 0 ? f.definition() : f.update(s - 1);
-            if (!def.specializations().empty()) refuse("specialize");
-            for (const Split &split : def.schedule().splits()) {
-                if (!is_purified(split)) refuse("split, fuse or rename");
-            }
-            for (const Dim &d : def.schedule().dims()) {
-                if (d.for_type != ForType::Serial && d.for_type != ForType::Extern) {
-                    refuse("parallel, vectorize or unroll of " + d.var);
-                }
-            }
-        }
-    }
-
-    // Halide up to 20 notes in the list of splits that rfactor turned a reduction
-    // loop into a pure one.
-    static bool is_purified(const Split &split) {
-#if HALIDE_VERSION_MAJOR < 21
-        return split.split_type == Split::PurifyRVar;
-#else
-        (void)split;
-        return false;
-#endif
     }
 
     void settle(const Unbounded &u) {
@@ -259,13 +170,15 @@ private:
         }
     }
 
-    // The expression with the Funcs that have to be inlined in their places.
-    Expr with_inlined(Expr e) const {
-        if (inlined.empty() || !e.defined()) return e;
+    // The expression as it is analysed: with the Funcs that have to be inlined in
+    // their places.
+    Expr prepared(Expr e) const {
+        if (!e.defined()) return e;
+        if (structured) e = without_promises(e);
         for (auto name = order.rbegin(); name != order.rend(); ++name) {
-            if (inlined.count(*name)) e = Inline(env.at(*name)).mutate(e);
+            if (inlined.count(*name)) e = inline_calls(e, env.at(*name));
         }
-        return e;
+        return tamed(e);
     }
 
     void describe_node(Graph &g, Node &n) {
@@ -304,15 +217,15 @@ private:
         const Definition &def = definition(n, s);
         Stage &stage = n.stages[s];
         stage.name = n.name + (s > 0 ? ".update(" + std::to_string(s - 1) + ")" : "");
-        for (const Expr &e : def.args()) stage.args.push_back(with_inlined(e));
-        for (const Expr &e : def.values()) stage.values.push_back(with_inlined(e));
-        stage.predicate = with_inlined(def.predicate());
+        for (const Expr &e : def.args()) stage.args.push_back(prepared(e));
+        for (const Expr &e : def.values()) stage.values.push_back(prepared(e));
+        stage.predicate = prepared(def.predicate());
         if (s == 0 && n.func.has_extern_definition()) {
             for (const ExternFuncArgument &a : n.func.extern_arguments()) {
-                if (a.is_expr()) stage.extern_args.push_back(with_inlined(a.expr));
+                if (a.is_expr()) stage.extern_args.push_back(prepared(a.expr));
             }
         }
-        stage.associative = s > 0 && !def.schedule().rvars().empty() && associative(n.func.name(), stage);
+        stage.associative = s > 0 && !def.schedule().rvars().empty() && is_associative(n.func.name(), stage);
 
         Scope<Interval> scope;
         scope.set_containing_scope(&pure_scope);
@@ -330,14 +243,6 @@ private:
             } else {
                 n.computed[d].in.include(in);
             }
-        }
-    }
-
-    static bool associative(const std::string &name, const Stage &stage) {
-        try {
-            return prove_associativity(name, stage.args, stage.values).associative();
-        } catch (const Halide::Error &) {
-            return false;
         }
     }
 
@@ -413,8 +318,7 @@ private:
         all.insert(all.end(), stage.extern_args.begin(), stage.extern_args.end());
         Expr body = Call::make(Int(32), "protuner_stage", all, Call::Extern);
 
-        Uses uses(n.func.args());
-        body.accept(&uses);
+        const Uses uses = uses_of(body, n.func.args());
         stage.vector_size = target.natural_vector_size(uses.narrowest);
         if (s == 0) {
             for (const Expr &v : stage.values) n.bytes_per_point += v.type().bytes();
@@ -435,7 +339,8 @@ private:
                 if (producer == index.end() || box.first == n.func.name()) continue;
                 Edge e;
                 e.producer = producer->second;
-                e.calls = uses.calls[box.first];
+                auto calls = uses.calls.find(box.first);
+                e.calls = calls == uses.calls.end() ? 0 : calls->second;
                 const Node &p = g.nodes[e.producer];
                 for (size_t d = 0; d < box.second.size(); d++) {
                     e.bounds.push_back(edge_bounds(n, stage, p, (int)d, box.second[d]));
@@ -459,7 +364,7 @@ private:
             Bound b;
             b.depends_on_estimate = Estimates::used_by(e);
             b.formula = simplify(Estimates::apply(e));
-            if (!find_affine(consumer, stage, &b)) {
+            if (!find_affine(consumer.func.name(), stage, &b)) {
                 // Asked for here, because only here something can be done about it.
                 auto reason = why_not_json(b.formula, loop_symbols(consumer, stage));
                 if (reason) throw Unbounded{producer.func.name(), where + "whose bounds use " + *reason};
@@ -493,43 +398,6 @@ private:
             hi.constant = e.max;
         }
         return {lo, hi};
-    }
-
-    // Recognises c, v, v*k, v+c and v*k+c in the form that simplify leaves them.
-    bool find_affine(const Node &consumer, const Stage &stage, Bound *b) const {
-        if (auto c = b->formula.as<IntImm>()) {
-            b->affine = true;
-            b->constant = c->value;
-            return true;
-        }
-        Expr rest = b->formula;
-        int64_t constant = 0, coeff = 1;
-        if (const Add *add = rest.as<Add>()) {
-            const IntImm *c = add->b.as<IntImm>();
-            if (!c) return false;
-            constant = c->value;
-            rest = add->a;
-        }
-        if (const Mul *mul = rest.as<Mul>()) {
-            const IntImm *k = mul->b.as<IntImm>();
-            if (!k) return false;
-            coeff = k->value;
-            rest = mul->a;
-        }
-        const Variable *v = rest.as<Variable>();
-        if (!v) return false;
-        for (size_t i = 0; i < stage.loops.size(); i++) {
-            const std::string prefix = consumer.func.name() + "." + stage.loops[i].var;
-            bool is_max = v->name == prefix + ".max";
-            if (!is_max && v->name != prefix + ".min") continue;
-            b->affine = true;
-            b->uses_max = is_max;
-            b->coeff = coeff;
-            b->constant = constant;
-            b->loop = (int)i;
-            return true;
-        }
-        return false;
     }
 
     // An extern stage asks for regions of its inputs when it runs. Until then we
@@ -590,8 +458,8 @@ private:
 
 }  // namespace
 
-Graph analyse(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target) {
-    return Analysis(scheduler, pipeline, target).run();
+Graph analyse(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target, bool structured) {
+    return Analysis(scheduler, pipeline, target, structured).run();
 }
 
 }  // namespace protuner::description

@@ -123,7 +123,9 @@ struct Graph {
 };
 
 // Throws DescribeError, or Halide's own errors where its analysis gives up.
-Graph analyse(const Scheduler &scheduler, const Halide::Pipeline &pipeline, const Halide::Target &target);
+// structured says that structural directives were applied first.
+Graph analyse(const Scheduler &scheduler, const Halide::Pipeline &pipeline, const Halide::Target &target,
+              bool structured);
 
 // The operation counts of one stage and the Jacobians of its edges (Adams et al.
 // 2019, section 4.1): fills features and edges[...].jacobians. Producers are found

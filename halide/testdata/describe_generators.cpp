@@ -257,8 +257,9 @@ public:
 };
 
 // What lies at the edges of the form: Funcs without dimensions, a lone constant,
-// an offset that data decide, a Func of which no value is needed, an empty
-// reduction, a write without bounds.
+// an offset that data decide, a Func of which no value is needed, an
+// expression that is small only as a graph, an empty reduction, a write without
+// bounds.
 class Corners : public Generator<Corners> {
 public:
     GeneratorParam<std::string> corner{"corner", "scalar"};
@@ -284,6 +285,10 @@ public:
         } else if (c == "unread") {
             f(x) = input(x);
             output(x) = select(Internal::const_false(), f(x), 3);
+        } else if (c == "shared") {
+            Expr e = input(x);
+            for (int i = 0; i < 40; i++) e = e * e + e;
+            output(x) = e;
         } else if (c == "empty") {
             RDom r(0, 0, "r");
             f(r) = 1;

@@ -4,7 +4,8 @@ import "github.com/protuner/protuner/internal/schedule"
 
 // Binding ties schedule files to the pipeline: its Funcs as Pipeline::get_func
 // numbers them, with the loops that the algorithm leaves. Funcs that a structural
-// directive made have no number and are not in it.
+// directive made have no number and are not in it; the entry of one that
+// structural directives left without readers has no name.
 func (p *Pipeline) Binding() schedule.Binding {
 	n := 0
 	for i := range p.Funcs {

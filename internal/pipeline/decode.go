@@ -81,8 +81,11 @@ func (p *Pipeline) validate() error {
 	return nil
 }
 
-// validateNumbering checks that names are unique and that the numbers of
-// Pipeline::get_func are 0 to n-1.
+// maxIndex bounds the numbers of Pipeline::get_func, and so what Binding allocates.
+const maxIndex = 1<<16 - 1
+
+// validateNumbering checks that names and numbers are unique. Numbers may be
+// missing: a structural directive can leave a Func without readers.
 func (p *Pipeline) validateNumbering() error {
 	names := map[string]bool{}
 	numbers := map[int]bool{}
@@ -92,7 +95,7 @@ func (p *Pipeline) validateNumbering() error {
 			return fmt.Errorf("func %d: name %q is empty or taken", i, f.Name)
 		}
 		names[f.Name] = true
-		if f.Index < -1 || f.Index >= len(p.Funcs) || numbers[f.Index] {
+		if f.Index < -1 || f.Index > maxIndex || numbers[f.Index] {
 			return fmt.Errorf("func %s: index %d is out of range or taken", f.Name, f.Index)
 		}
 		if f.Index >= 0 {
@@ -135,6 +138,8 @@ func (p *Pipeline) validateFunc(i int) error {
 		return fmt.Errorf("vector size %d", f.VectorSize)
 	case f.Input && (f.Output || f.MustRoot != "" || f.MustInline != ""):
 		return errors.New("an input that is an output or scheduled")
+	case f.Input && (len(f.Stages) != 1 || len(f.Stages[0].Edges) != 0):
+		return errors.New("an input that is computed from Funcs")
 	case f.MustInline != "" && (f.Output || f.MustRoot != "" || len(f.Stages) > 1):
 		return errors.New("must be inlined, yet cannot be")
 	case f.Output && len(f.Estimate) != dims, !f.Output && len(f.Estimate) != 0:

@@ -13,8 +13,7 @@ func EmptySpan() Span {
 }
 
 // RegionComputed sets dst to the region computed of f where the given region is
-// required. Both have one span a dimension; dst may be required itself only
-// where every dimension equals or widens what is required.
+// required. Both have one span a dimension and must not overlap.
 func (f *Func) RegionComputed(required, dst []Span) {
 	for d := range f.Computed {
 		c := &f.Computed[d]

@@ -1,0 +1,201 @@
+#include "describe_stage.h"
+
+namespace protuner::description {
+
+using namespace Halide;
+using namespace Halide::Internal;
+
+namespace {
+
+class Look : public IRVisitor {
+    using IRVisitor::visit;
+
+    void visit(const IntImm *op) override { see(op->type); }
+    void visit(const UIntImm *op) override { see(op->type); }
+    void visit(const FloatImm *op) override { see(op->type); }
+    void visit(const Variable *op) override { see(op->type); }
+    void visit(const Cast *op) override {
+        IRVisitor::visit(op);
+        see(op->type);
+    }
+    void visit(const Reinterpret *op) override {
+        IRVisitor::visit(op);
+        see(op->type);
+    }
+    void visit(const Call *op) override {
+        uses.calls[op->name]++;
+        IRVisitor::visit(op);
+        see(op->type);
+        if (op->call_type != Call::Halide && op->call_type != Call::Image) return;
+        uses.pointwise &= op->args.size() == args.size();
+        for (size_t i = 0; uses.pointwise && i < args.size(); i++) {
+            const Variable *v = op->args[i].as<Variable>();
+            uses.pointwise = v && v->name == args[i];
+        }
+    }
+
+    void see(Type t) {
+        if (t.bits() > 1 && (uses.narrowest.bits() == 0 || t.bits() < uses.narrowest.bits())) uses.narrowest = t;
+    }
+
+    const std::vector<std::string> &args;
+
+public:
+    Uses uses;
+
+    explicit Look(const std::vector<std::string> &args) : args(args) {}
+};
+
+// Puts a Func's pure definition in the place of calls to it. Halide's own inlining
+// refuses Funcs whose schedule is still open.
+class Inline : public IRGraphMutator {
+    using IRGraphMutator::visit;
+    const Function &func;
+
+    Expr visit(const Call *op) override {
+        Expr e = IRGraphMutator::visit(op);
+        const Call *c = e.as<Call>();
+        if (!c || c->call_type != Call::Halide || c->name != func.name()) return e;
+        std::map<std::string, Expr> at;
+        for (size_t i = 0; i < c->args.size(); i++) at[func.args()[i]] = c->args[i];
+        return substitute(at, func.values()[c->value_index]);
+    }
+
+public:
+    explicit Inline(const Function &func) : func(func) {}
+};
+
+class DropPromises : public IRGraphMutator {
+    using IRGraphMutator::visit;
+
+    Expr visit(const Call *op) override {
+        if (op->is_intrinsic({Call::promise_clamped, Call::unsafe_promise_clamped}) && op->args[0].as<Variable>()) {
+            return op->args[0];
+        }
+        return IRGraphMutator::visit(op);
+    }
+};
+
+// Counts the nodes of an expression as a tree, in one walk over the graph.
+class TreeSize : public IRGraphVisitor {
+    std::map<const IRNode *, double> sizes;
+    double *above = nullptr;
+
+    using IRGraphVisitor::include;
+    void include(const Expr &e) override { add(e); }
+
+public:
+    double add(const Expr &e) {
+        auto known = sizes.find(e.get());
+        if (known == sizes.end()) {
+            double size = 1;
+            double *outer = above;
+            above = &size;
+            e.accept(this);
+            above = outer;
+            known = sizes.emplace(e.get(), size).first;
+        }
+        if (above) *above += known->second;
+        return known->second;
+    }
+};
+
+// Far more than the definitions of ordinary pipelines, far less than takes long.
+constexpr double kMaxTree = 1e6;
+
+// Halide up to 20 notes in the list of splits that rfactor turned a reduction
+// loop into a pure one.
+bool is_purified(const Split &split) {
+#if HALIDE_VERSION_MAJOR < 21
+    return split.split_type == Split::PurifyRVar;
+#else
+    (void)split;
+    return false;
+#endif
+}
+
+}  // namespace
+
+Uses uses_of(const Expr &body, const std::vector<std::string> &args) {
+    Look look(args);
+    body.accept(&look);
+    return look.uses;
+}
+
+Expr without_promises(const Expr &e) {
+    return DropPromises().mutate(e);
+}
+
+Expr tamed(const Expr &e) {
+    if (!e.defined() || TreeSize().add(e) <= kMaxTree) return e;
+    return common_subexpression_elimination(e);
+}
+
+Expr inline_calls(const Expr &e, const Function &f) {
+    return Inline(f).mutate(e);
+}
+
+bool is_associative(const std::string &func, const Stage &stage) {
+    try {
+        return prove_associativity(func, stage.args, stage.values).associative();
+    } catch (const Halide::Error &) {
+        return false;
+    }
+}
+
+bool find_affine(const std::string &func, const Stage &stage, Bound *b) {
+    if (auto c = b->formula.as<IntImm>()) {
+        b->affine = true;
+        b->constant = c->value;
+        return true;
+    }
+    Expr rest = b->formula;
+    int64_t constant = 0, coeff = 1;
+    if (const Add *add = rest.as<Add>()) {
+        const IntImm *c = add->b.as<IntImm>();
+        if (!c) return false;
+        constant = c->value;
+        rest = add->a;
+    }
+    if (const Mul *mul = rest.as<Mul>()) {
+        const IntImm *k = mul->b.as<IntImm>();
+        if (!k) return false;
+        coeff = k->value;
+        rest = mul->a;
+    }
+    const Variable *v = rest.as<Variable>();
+    if (!v) return false;
+    for (size_t i = 0; i < stage.loops.size(); i++) {
+        const std::string prefix = func + "." + stage.loops[i].var;
+        bool is_max = v->name == prefix + ".max";
+        if (!is_max && v->name != prefix + ".min") continue;
+        b->affine = true;
+        b->uses_max = is_max;
+        b->coeff = coeff;
+        b->constant = constant;
+        b->loop = (int)i;
+        return true;
+    }
+    return false;
+}
+
+void refuse_schedule(const Function &f, const std::string &name) {
+    auto refuse = [&](const std::string &what) {
+        throw DescribeError("Func " + name + ": the Generator schedules it (" + what +
+                            "); guard its schedule with if (!using_autoscheduler())");
+    };
+    for (int s = 0; s <= (int)f.updates().size(); s++) {
+        const Definition &def = s == 0 ? f.definition() : f.update(s - 1);
+        if (!def.specializations().empty()) refuse("specialize");
+        for (const Split &split : def.schedule().splits()) {
+            if (!is_purified(split)) refuse("split, fuse or rename");
+        }
+        for (const Dim &d : def.schedule().dims()) {
+            if (d.for_type != ForType::Serial && d.for_type != ForType::Extern) {
+                refuse("parallel, vectorize or unroll of " + d.var);
+            }
+        }
+    }
+}
+
+}  // namespace protuner::description

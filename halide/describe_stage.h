@@ -1,0 +1,41 @@
+// What the expressions of one stage say by themselves.
+#pragma once
+
+#include "describe_graph.h"
+
+#include <map>
+
+namespace protuner::description {
+
+// What a stage's definition uses.
+struct Uses {
+    std::map<std::string, int> calls;  // by name, as often as they are written
+    Halide::Type narrowest;            // of more than one bit
+    bool pointwise = true;             // every load is at the Func's own arguments
+};
+
+Uses uses_of(const Halide::Expr &body, const std::vector<std::string> &args);
+
+// The same expression without promises about bare variables, which rfactor makes
+// from Halide 21 on: they are always kept, and hide how loads follow the loops.
+Halide::Expr without_promises(const Halide::Expr &e);
+
+// The same expression, with what it shares made explicit by lets where written out
+// it would be huge, as sorting networks are: Halide's analysis walks a tree.
+Halide::Expr tamed(const Halide::Expr &e);
+
+// The expression with a Func's pure definition in the place of calls to it.
+Halide::Expr inline_calls(const Halide::Expr &e, const Halide::Internal::Function &f);
+
+// Whether Halide can prove an update associative, as rfactor and atomic ask.
+bool is_associative(const std::string &func, const Stage &stage);
+
+// Recognises c, v, v*k, v+c and v*k+c over one end v of one loop, in the form
+// that simplify leaves them; nothing else counts as affine.
+bool find_affine(const std::string &func, const Stage &stage, Bound *b);
+
+// Throws DescribeError where the Generator has scheduled the Func already: its
+// loops are then not those of the algorithm.
+void refuse_schedule(const Halide::Internal::Function &f, const std::string &name);
+
+}  // namespace protuner::description
