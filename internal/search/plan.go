@@ -1,8 +1,6 @@
 package search
 
 import (
-	"slices"
-
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -28,10 +26,6 @@ func planOf(s *space.State) *plan {
 		}
 	}
 	return p
-}
-
-func (p *plan) clone() *plan {
-	return &plan{sp: p.sp, place: slices.Clone(p.place), tasks: slices.Clone(p.tasks)}
 }
 
 // state is the legal state nearest to the plan.

@@ -47,7 +47,8 @@ type writer struct {
 }
 
 // Schedule is the state as directives, which for a partial state leave the Funcs
-// not decided about inline. It applies to Halide as it stands: consumers come
+// not decided about inline. It begins with the structural directives that the
+// description was made after, and applies to Halide as it stands: consumers come
 // before the Funcs computed in their loops, splits before what uses the loops.
 func (s *State) Schedule() schedule.Schedule {
 	w := writer{sp: s.sp, stages: make([]*stageLoops, len(s.sp.stages)), places: make([]place, len(s.sp.nodes))}
@@ -57,7 +58,7 @@ func (s *State) Schedule() schedule.Schedule {
 	for _, f := range s.root.StoreAt {
 		w.places[f].levels[1] = s.root
 	}
-	var out schedule.Schedule
+	out := schedule.Schedule{Directives: slices.Clone(s.sp.head.Directives)}
 	for f := range s.sp.nodes {
 		if w.places[f].realised {
 			out.Directives = append(out.Directives, w.directives(f)...)
@@ -142,7 +143,7 @@ func (s *stageLoops) innermost() string {
 }
 
 // outermost is Halide's name for the loop around all others of a stage.
-const outermost = "__outermost"
+const outermost = schedule.Outermost
 
 // fresh derives the name of an inner loop that the stage does not have yet.
 func (s *stageLoops) fresh(of string) string {

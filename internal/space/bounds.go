@@ -1,6 +1,7 @@
 package space
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -74,6 +75,9 @@ type site struct {
 	stage int // number of the stage, -1 at root
 	own   *Bound
 	memo  []atomic.Pointer[Bound]
+
+	once sync.Once
+	next []atomic.Pointer[site] // see ahead
 }
 
 func (sp *Space) newSite(stage int, own *Bound) *site {
@@ -92,6 +96,20 @@ func (t *site) bounds(f int) *Bound {
 	b := t.sp.computeBounds(t, f)
 	t.memo[f].Store(b)
 	return b
+}
+
+// ahead is the site one iteration of loop i later.
+func (t *site) ahead(i, stage int) *site {
+	t.once.Do(func() { t.next = make([]atomic.Pointer[site], len(t.own.Loops(stage))) })
+	if s := t.next[i].Load(); s != nil {
+		return s
+	}
+	own := t.own.clone()
+	loop := &own.Loops(stage)[i]
+	by := extent(*loop)
+	loop.Min, loop.Max = loop.Min+by, loop.Max+by
+	t.next[i].CompareAndSwap(nil, t.sp.newSite(t.stage, own))
+	return t.next[i].Load()
 }
 
 // computeBounds follows section 3.1 and Adams et al.'s analysis: the loops of the

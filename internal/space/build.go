@@ -104,29 +104,16 @@ func (sp *Space) further(c *Nest, around *site, a Action) *Nest {
 // one iteration and the next: unless the overlap is a multiple of the step, they
 // begin before the region required, and may read before the start of an input.
 func (sp *Space) slidesCleanly(l *Nest, f int) bool {
-	n := &sp.nodes[f]
-	if !n.spills {
+	if !sp.nodes[f].spills {
 		return true
 	}
-	now := l.Bounds(f)
-	for i, size := range l.Size {
-		if size == 1 {
-			continue
+	clean := true
+	l.eachStep(f, func(step, overlap int64) {
+		if step > 0 && overlap > 0 && overlap%step != 0 {
+			clean = false
 		}
-		own := l.site.own.clone()
-		loop := &own.Loops(l.Stage)[i]
-		ahead := extent(*loop)
-		loop.Min, loop.Max = loop.Min+ahead, loop.Max+ahead
-		next := sp.newSite(l.stageNumber(), own).bounds(f)
-		for d := range n.dims {
-			step := next.Computed(d).Min - now.Computed(d).Min
-			overlap := extent(now.Computed(d)) - step
-			if step > 0 && overlap > 0 && overlap%step != 0 {
-				return false
-			}
-		}
-	}
-	return true
+	})
+	return clean
 }
 
 // parallelise cuts the loops of every stage of f, which is at root, into tasks:

@@ -7,8 +7,8 @@ package space
 func (sp *Space) Funcs() int { return len(sp.nodes) }
 
 // Scheduled reports whether there is anything to decide about Func f: all but
-// inputs.
-func (sp *Space) Scheduled(f int) bool { return !sp.nodes[f].Input }
+// inputs and Funcs that nothing reads.
+func (sp *Space) Scheduled(f int) bool { return !sp.nodes[f].given }
 
 // CanInline reports whether f may be inlined as far as its definition goes; the
 // limits of the space may still forbid it somewhere.
@@ -56,7 +56,7 @@ func (sp *Space) Upstream(f int) []int {
 	}
 	var out []int
 	for g := range sp.nodes {
-		if all.has(g) && !sp.nodes[g].Input {
+		if all.has(g) && !sp.nodes[g].given {
 			out = append(out, g)
 		}
 	}

@@ -1,9 +1,12 @@
 package space
 
+import "slices"
+
 // broken returns the Funcs that a loop nest computes too often, or inlines too
-// often into one place, those in spared aside; nil if there are none. It is the
-// pruning of section 3.2 that depends on bounds: at most Recompute times the
-// points that must be computed, stages that only copy excepted.
+// often into one place, or would read out of bounds, those in spared aside; nil if
+// there are none. The first is the pruning of section 3.2 that depends on bounds:
+// at most Recompute times the points that must be computed, stages that only copy
+// excepted; for the last see mixes.
 func (sp *Space) broken(root *Nest, spared bitset) bitset {
 	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
 	w.visit(root, 1)
@@ -19,7 +22,7 @@ func (sp *Space) broken(root *Nest, spared bitset) bitset {
 	}
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if n.Input || n.Wrapper {
+		if n.given || n.Wrapper {
 			continue
 		}
 		for s, least := range n.minimum {
@@ -31,6 +34,9 @@ func (sp *Space) broken(root *Nest, spared bitset) bitset {
 	for _, f := range w.bloated {
 		report(f)
 	}
+	for _, f := range w.mixed {
+		report(f)
+	}
 	return out
 }
 
@@ -40,6 +46,7 @@ type work struct {
 	computed []float64 // per stage, realised
 	called   []float64 // per Func, inlined
 	bloated  []int     // Funcs inlined too often into one loop
+	mixed    []int     // Funcs, or inputs, that sliding windows would read too early
 }
 
 func (w *work) visit(n *Nest, instances float64) {
@@ -59,7 +66,78 @@ func (w *work) visit(n *Nest, instances float64) {
 			w.bloated = append(w.bloated, in.Func)
 		}
 	}
+	w.mixed = append(w.mixed, w.sp.mixes(n)...)
 	for _, c := range n.Children {
 		w.visit(c, instances)
+	}
+}
+
+// mixes lists what would be read before its start because of sliding windows over
+// level n. Halide starts each window with extra iterations of the loop, one
+// consumer after the other. Where a Func is read by one that so started early and
+// by one that did not, it takes both to need it early, and the extra iterations
+// add up beyond what is required: harmless behind a boundary condition, an error
+// at an input that ends there.
+func (sp *Space) mixes(n *Nest) []int {
+	leads := make([]int64, len(n.Children))
+	early := sp.newSet()
+	any := false
+	for i, c := range n.Children {
+		if c.Func == n.Func || slices.Contains(n.StoreAt, c.Func) || !sp.nodes[c.Func].spills {
+			continue
+		}
+		if leads[i] = n.lead(c.Func); leads[i] > 0 {
+			early.union(c.reads)
+			any = true
+		}
+	}
+	if !any {
+		return nil
+	}
+	var out []int
+	for f := range sp.nodes {
+		if !early.has(f) || !sp.nodes[f].spills {
+			continue
+		}
+		lead := int64(-1)
+		for i, c := range n.Children {
+			if c.Reads(f) {
+				if lead >= 0 && leads[i] != lead {
+					out = append(out, f)
+					break
+				}
+				lead = leads[i]
+			}
+		}
+	}
+	return out
+}
+
+// lead is how many points of f, which slides over level n, one iteration still
+// needs of what those before computed, along the dimension with most.
+func (n *Nest) lead(f int) int64 {
+	most := int64(0)
+	n.eachStep(f, func(step, overlap int64) {
+		if step > 0 {
+			most = max(most, overlap)
+		}
+	})
+	return most
+}
+
+// eachStep calls do, per loop of level n that iterates and dimension of f, with
+// how far the region of f moves from one iteration to the next and how much of it
+// both need.
+func (n *Nest) eachStep(f int, do func(step, overlap int64)) {
+	now := n.Bounds(f)
+	for i, size := range n.Size {
+		if size == 1 {
+			continue
+		}
+		next := n.site.ahead(i, n.Stage).bounds(f)
+		for d := range now.computed() {
+			step := next.Computed(d).Min - now.Computed(d).Min
+			do(step, extent(now.Computed(d))-step)
+		}
 	}
 }

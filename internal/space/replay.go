@@ -1,10 +1,10 @@
 package space
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // Repair says what Replay does with a decision that is not legal as it stands.
@@ -135,30 +135,22 @@ func contains(list [][]int64, t []int64) bool {
 
 // nearest takes the legal placement of f that is nearest to want.
 func (s *State) nearest(want *Decision, f int) (*State, bool) {
-	type option struct {
-		a   Action
-		far float64
-	}
 	vector := want.Vector
 	if !slices.Contains(s.sp.nodes[f].vectorDims, vector) {
 		vector = s.sp.nodes[f].vectorDims[0]
 	}
 	path := s.sp.path(s.root, f)
-	var options []option
+	var options shortlist
 	for _, fam := range s.sp.families(s.root, f) {
 		if fam.at.Vector != vector {
 			continue
 		}
 		s.each(fam, func(a Action) {
 			store, compute := s.places(path, a)
-			options = append(options, option{a, 2*far(compute, want.Compute) + far(store, want.Store)})
+			options.add(a, 2*far(compute, want.Compute)+far(store, want.Store))
 		})
 	}
-	slices.SortStableFunc(options, func(a, b option) int { return cmp.Compare(a.far, b.far) })
-	for i, o := range options {
-		if i == maxRepairs {
-			break
-		}
+	for _, o := range options {
 		if next, ok := s.make(o.a); ok {
 			return next, o.far == 0 && vector == want.Vector
 		}
@@ -172,7 +164,28 @@ func (s *State) nearest(want *Decision, f int) (*State, bool) {
 }
 
 // maxRepairs bounds how many placements are built to find the nearest legal one.
-const maxRepairs = 256
+const maxRepairs = 128
+
+// shortlist keeps the maxRepairs nearest actions, nearest first and of equally
+// near ones the first first.
+type shortlist []struct {
+	a   Action
+	far float64
+}
+
+func (l *shortlist) add(a Action, far float64) {
+	if len(*l) == maxRepairs && far >= (*l)[maxRepairs-1].far {
+		return
+	}
+	i := sort.Search(len(*l), func(i int) bool { return (*l)[i].far > far })
+	if len(*l) == maxRepairs {
+		*l = (*l)[:maxRepairs-1]
+	}
+	*l = slices.Insert(*l, i, struct {
+		a   Action
+		far float64
+	}{a, far})
+}
 
 func (s *State) followTasks(want *Decision, f int) (*State, bool) {
 	as := s.taskActions(nil, f)

@@ -12,10 +12,11 @@ package space
 import (
 	"fmt"
 	"math"
-	"math/bits"
+	"strings"
 	"sync"
 
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
 )
 
 // Space is the space of one pipeline. It is immutable after New and safe for
@@ -23,7 +24,8 @@ import (
 type Space struct {
 	p      *pipeline.Pipeline
 	o      Options
-	nodes  []node // parallel to p.Funcs
+	head   schedule.Schedule // the structural directives the description was made after
+	nodes  []node            // parallel to p.Funcs
 	stages []stage
 	root   *site // bounds of every Func at root
 	start  *State
@@ -42,6 +44,7 @@ type node struct {
 	minimum    []float64 // per stage: points that must be computed at least
 	spills     bool      // computing more of it reads more of an input or output
 	onlyInline bool      // pointwise among pointwise Funcs: inlining is the only choice
+	given      bool      // nothing to decide: an input, or a Func that nothing reads
 }
 
 // consumer is one edge from the consumer's side.
@@ -70,22 +73,6 @@ func (b bitset) union(c bitset) {
 		b[i] |= c[i]
 	}
 }
-func (b bitset) empty() bool {
-	for _, w := range b {
-		if w != 0 {
-			return false
-		}
-	}
-	return true
-}
-func (b bitset) count() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
 func (sp *Space) newSet() bitset { return make(bitset, (len(sp.p.Funcs)+63)/64) }
 
 // New prepares the space of p. It fails, naming the Func, on a description that
@@ -100,7 +87,11 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	for _, r := range p.Refusals {
 		return nil, fmt.Errorf("space: pipeline %s: %s cannot be scheduled: %s", p.Generator, r.Func, r.Reason)
 	}
-	sp := &Space{p: p, o: o, nodes: make([]node, len(p.Funcs))}
+	head, err := schedule.Parse(strings.Join(p.Structure, "\n"))
+	if err != nil {
+		return nil, fmt.Errorf("space: structure of %s: %w", p.Generator, err)
+	}
+	sp := &Space{p: p, o: o, head: head, nodes: make([]node, len(p.Funcs))}
 	if err := sp.link(); err != nil {
 		return nil, err
 	}
@@ -128,7 +119,7 @@ func (sp *Space) link() error {
 		fn := &sp.p.Funcs[f]
 		n := &sp.nodes[f]
 		n.Func, n.dims, n.first = fn, len(fn.Args), len(sp.stages)
-		n.layout = newLayout(fn)
+		n.layout, n.given = newLayout(fn), fn.Input
 		if len(fn.Stages) == 0 && !fn.Input {
 			return fmt.Errorf("space: %s has no stages", fn.Name)
 		}
@@ -161,7 +152,12 @@ func (sp *Space) link() error {
 	}
 	for i := range sp.stages {
 		st := &sp.stages[i]
+		reader := &sp.nodes[st.fn]
+		reader.given = reader.Input || !reader.Output && reader.callers == 0
 		for e := range st.Edges {
+			if reader.given {
+				break
+			}
 			edge := &st.Edges[e]
 			n := &sp.nodes[edge.Producer]
 			n.consumers = append(n.consumers, consumer{fn: st.fn, idx: st.idx, stage: i, edge: edge})
@@ -170,9 +166,6 @@ func (sp *Space) link() error {
 	}
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if !n.Output && n.callers == 0 {
-			return fmt.Errorf("space: %s is no output and nothing reads it", n.Name)
-		}
 		if n.Output && len(n.Estimate) != n.dims {
 			return fmt.Errorf("space: output %s has estimates for %d of %d dimensions", n.Name, len(n.Estimate), n.dims)
 		}
@@ -184,6 +177,9 @@ func (sp *Space) link() error {
 // later arithmetic could not stand.
 func (sp *Space) checkRoot() error {
 	for f := range sp.nodes {
+		if !sp.nodes[f].Output && sp.nodes[f].callers == 0 {
+			continue
+		}
 		b := sp.root.bounds(f)
 		for _, s := range b.spans {
 			if s.Max < s.Min {
@@ -201,7 +197,7 @@ func (sp *Space) checkRoot() error {
 func (sp *Space) derive() {
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if n.Input {
+		if n.given {
 			continue
 		}
 		n.vectorDims = sp.findVectorDims(f)
@@ -295,7 +291,7 @@ const imageCallRow = 20
 // that; whether a read is clamped is found by asking for a far larger region.
 func (sp *Space) findSpills(f int) bool {
 	n := &sp.nodes[f]
-	if n.Input || n.Output {
+	if n.given || n.Output {
 		return true
 	}
 	b := sp.root.bounds(f)

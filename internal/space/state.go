@@ -35,7 +35,7 @@ func (sp *Space) newStart() *State {
 func (s *State) settle() {
 	for s.pos < 2*len(s.sp.nodes) {
 		n := &s.sp.nodes[s.pos/2]
-		if !n.Input && (s.pos%2 == 0 || s.hasTasks(s.pos/2)) {
+		if !n.given && (s.pos%2 == 0 || s.hasTasks(s.pos/2)) {
 			return
 		}
 		s.pos++

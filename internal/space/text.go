@@ -98,7 +98,7 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 	r := &wordReader{words: words}
 	d := Decision{Vector: -1}
 	name := r.next()
-	if d.Func = slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == name && !n.Input }); d.Func < 0 {
+	if d.Func = slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == name && !n.given }); d.Func < 0 {
 		return d, fmt.Errorf("there is no Func %q to schedule", name)
 	}
 	switch verb := r.next(); verb {
