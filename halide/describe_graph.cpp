@@ -35,15 +35,15 @@ public:
     }
 
     Graph run() {
-        // Each round finds at most one more Func that has to be inlined or kept
-        // at root, so there are no more rounds than Funcs.
-        for (;;) {
+        // Each round settles one more Func.
+        for (size_t round = 0; round <= order.size(); round++) {
             try {
                 return attempt();
             } catch (const Unbounded &u) {
                 settle(u);
             }
         }
+        throw DescribeError("the pipeline's relations without bounds cannot be resolved; clamp its coordinates");
     }
 
 private:
@@ -79,18 +79,27 @@ private:
         env = wrap_func_calls(copies.second);
     }
 
+    bool is_extern_argument(const std::string &name) const {
+        for (const auto &f : env) {
+            if (!f.second.has_extern_definition()) continue;
+            for (const ExternFuncArgument &a : f.second.extern_arguments()) {
+                if (a.is_func() && Function(a.func).name() == name) return true;
+            }
+        }
+        return false;
+    }
+
+    // Inlines a Func that is read without bounds, or takes its estimates for what
+    // is read of it.
     void settle(const Unbounded &u) {
         const Function &f = env.at(u.func);
-        if (input_of(f).defined()) {
-            fixed[u.func] = u.reason;
-            return;
-        }
-        if (f.can_be_inlined() && !is_output(f) && !inlined.count(u.func)) {
+        if (!input_of(f).defined() && f.can_be_inlined() && !is_output(f) && !is_extern_argument(u.func)) {
             inlined[u.func] = u.reason;
             return;
         }
-        for (const std::string &arg : f.args()) {
-            if (!estimate_of(f, arg)) {
+        if (!input_of(f).defined()) {
+            for (const std::string &arg : f.args()) {
+                if (estimate_of(f, arg)) continue;
                 throw DescribeError("Func " + name_of(u.func) + ": " + u.reason +
                                     ", and it cannot be inlined; clamp the coordinate, or call " +
                                     name_of(u.func) + ".set_estimate(" + arg + ", min, extent)");
@@ -147,26 +156,31 @@ private:
             if (in != inlined.end()) n.must_inline = in->second;
         }
         for (Node &n : g.nodes) describe_node(g, n);
-        require_readers(g);
+        drop_unread(g);
         for (Node &n : g.nodes) {
             for (Stage &s : n.stages) featurize(g.nodes, n, s);
         }
         return g;
     }
 
-    // A Func that occurs in the algorithm but of which no value is needed, as in
-    // the branch of a select never taken.
-    static void require_readers(const Graph &g) {
+    // Takes out Funcs that occur in the algorithm but of which no value is needed,
+    // and what only they read.
+    static void drop_unread(Graph &g) {
         std::set<int> read;
-        for (const Node &n : g.nodes) {
+        for (size_t i = 0; i < g.nodes.size(); i++) {
+            Node &n = g.nodes[i];
+            if (!n.output && !read.count((int)i) && n.must_inline.empty()) {
+                if (!n.must_root.empty() || !n.func.can_be_inlined()) {
+                    throw DescribeError("Func " + n.name + ": no stage needs a value of it, and it cannot be inlined; "
+                                        "take it out of the algorithm");
+                }
+                n.must_inline = "no stage needs a value of it";
+                n.input = false;
+                for (Stage &s : n.stages) s.edges.clear();
+            }
             for (const Stage &s : n.stages) {
                 for (const Edge &e : s.edges) read.insert(e.producer);
             }
-        }
-        for (size_t i = 0; i < g.nodes.size(); i++) {
-            const Node &n = g.nodes[i];
-            if (n.output || read.count((int)i) || !n.must_inline.empty()) continue;
-            throw Unbounded{n.func.name(), "no stage needs a value of it"};
         }
     }
 
@@ -196,7 +210,7 @@ private:
         const int last = (int)f.updates().size();
         for (int s = 0; s <= last; s++) {
             n.stages.emplace_back();
-            describe_stage(g, n, s, pure_scope);
+            describe_stage(n, s, pure_scope);
             if (s == last) finish_computed(n, required);
             describe_loops(n, s, pure_scope);
             describe_edges(g, n, s, pure_scope);
@@ -213,7 +227,7 @@ private:
     }
 
     // The definition's expressions, and its share of the region computed.
-    void describe_stage(const Graph &, Node &n, int s, const Scope<Interval> &pure_scope) {
+    void describe_stage(Node &n, int s, const Scope<Interval> &pure_scope) {
         const Definition &def = definition(n, s);
         Stage &stage = n.stages[s];
         stage.name = n.name + (s > 0 ? ".update(" + std::to_string(s - 1) + ")" : "");

@@ -1,6 +1,7 @@
 // Writes internal/pipeline/testdata/formulas.json: random formulas in the form of
 // describe, each with what Halide's simplifier makes of it for concrete numbers.
-// One JSON object a line: {"expr": formula, "cases": [[min0, max0, min1, max1, value], ...]}.
+// Build it with describe_expr.cpp and json.cpp against Halide. One JSON object a
+// line: {"expr": formula, "cases": [[min0, max0, min1, max1, value], ...]}.
 
 #include <iostream>
 #include <random>

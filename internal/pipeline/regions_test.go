@@ -166,6 +166,10 @@ func TestRestrictedFuncs(t *testing.T) {
 		{"unbounded_inline", "prepared", "", ""},
 		{"offset", "f", "", "without bounds"},
 		{"offset", "input_im", "", ""},
+		{"unread", "pair", "", "without bounds"},
+		{"unread", "used", "", ""},
+		{"unread", "unused", "", "no stage needs"},
+		{"unread", "before", "", "no stage needs"},
 	} {
 		p := golden(t, tt.golden)
 		found := false
