@@ -182,9 +182,9 @@ func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point,
 	for _, t := range known[:min(climbFrom, len(known))] {
 		top = append(top, rated{t.Config.Point(), math.Inf(-1)})
 	}
-	scores := map[string]float64{}
+	c := &climber{h: h, s: s, rng: rng, scores: map[string]float64{}, left: climbBudget * a.Candidates}
 	for _, start := range top {
-		if r := b.climb(h, s, start, scores, rng); r.score > best.score {
+		if r := c.climb(start); r.score > best.score {
 			best = r
 		}
 	}
@@ -226,28 +226,28 @@ func (b *bayesian) sample(h *history, s *scorer, keep int, rng *rand.Rand) ([]ra
 	return top, nil
 }
 
-// climbSteps bounds one local search.
-const climbSteps = 100
+// climbBudget times Candidates is the number of configurations that local
+// searches may rate for one suggestion; only spaces of hundreds of parameters
+// come near it.
+const climbBudget = 20
 
-// climb goes to the best neighbour as long as it is better. Scores computed on
-// the way are shared between climbs.
-func (b *bayesian) climb(h *history, s *scorer, at rated, scores map[string]float64, rng *rand.Rand) rated {
-	var near []space.Point
-	for range climbSteps {
-		near = h.space.Neighbors(near[:0], at.x, rng)
+// climber is a number of local searches that share what they rate.
+type climber struct {
+	h      *history
+	s      *scorer
+	rng    *rand.Rand
+	scores map[string]float64
+	left   int
+	near   []space.Point
+}
+
+// climb goes to the best neighbour as long as it is better.
+func (c *climber) climb(at rated) rated {
+	for {
+		c.near = c.h.space.Neighbors(c.near[:0], at.x, c.rng)
 		next := at
-		for _, y := range near {
-			key := y.Key()
-			v, known := scores[key]
-			if !known {
-				if h.seen[key] != nil {
-					continue
-				}
-				if v = s.score(y, next.score); !math.IsInf(v, -1) {
-					scores[key] = v
-				}
-			}
-			if v > next.score {
+		for _, y := range c.near {
+			if v := c.rate(y, next.score); v > next.score {
 				next = rated{y, v}
 			}
 		}
@@ -256,5 +256,21 @@ func (b *bayesian) climb(h *history, s *scorer, at rated, scores map[string]floa
 		}
 		at = next
 	}
-	return at
+}
+
+// rate is the score of a new configuration, or -Inf when it is not above floor.
+func (c *climber) rate(y space.Point, floor float64) float64 {
+	key := y.Key()
+	if v, known := c.scores[key]; known {
+		return v
+	}
+	if c.left == 0 || c.h.seen[key] != nil {
+		return math.Inf(-1)
+	}
+	c.left--
+	v := c.s.score(y, floor)
+	if !math.IsInf(v, -1) {
+		c.scores[key] = v
+	}
+	return v
 }

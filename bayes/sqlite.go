@@ -61,6 +61,7 @@ func (s *SQLite) Begin(ctx context.Context, h Header) (Header, []Record, error) 
 	if err := s.db.QueryRowContext(ctx, `SELECT header FROM study WHERE name = ?`, s.study).Scan(&stored); err != nil {
 		return h, nil, fmt.Errorf("trial store: %w", err)
 	}
+	h = Header{} // not decoded over the caller's, whose bytes it would reuse
 	if err := decode([]byte(stored), &h); err != nil {
 		return h, nil, fmt.Errorf("trial store: study %s: %w", s.study, err)
 	}

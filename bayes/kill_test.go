@@ -1,0 +1,170 @@
+package bayes_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/bayes"
+)
+
+const killTrials = 150
+
+// TestMain makes the test binary the child that TestKillAndResume kills.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("BAYES_TEST_CHILD"); path != "" {
+		if err := child(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func openStore(path string) (bayes.Store, error) {
+	if strings.HasSuffix(path, ".db") {
+		return bayes.OpenSQLite(context.Background(), path, "kill")
+	}
+	return bayes.OpenJSONLines(path)
+}
+
+func killOptions(t testing.TB) bayes.Options {
+	o := small(t, "default")
+	o.Seed = 11
+	return o
+}
+
+// child runs the study in the store, and logs every evaluation it begins and
+// every outcome that is safely told.
+func child(path string) error {
+	log, err := os.OpenFile(path+".log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	var t testing.B // only for the helpers' failures
+	p := problems(&t)[3]
+	store, err := openStore(path)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := bayes.Open(ctx, p.space, killOptions(&t), store)
+	if err != nil {
+		return err
+	}
+	for {
+		if n := len(s.Trials()); n >= killTrials && s.Trials()[n-1].Outcome.Status != bayes.Pending {
+			return s.Close()
+		}
+		trials, err := s.Ask(ctx, 1)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(log, "begin %v\n", trials[0].Config)
+		time.Sleep(6 * time.Millisecond)
+		if err := s.Tell(ctx, trials[0].ID, p.cost(trials[0].Config)); err != nil {
+			return err
+		}
+		fmt.Fprintf(log, "told %v\n", trials[0].Config)
+	}
+}
+
+// TestKillAndResume kills a child with SIGKILL at 20 random moments. Whatever
+// was told is never evaluated again, and the trials are in the end those of a
+// search nobody disturbed.
+func TestKillAndResume(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := problems(t)[3]
+	want := configs(play(t, p, killOptions(t), nil, killTrials))
+	for _, name := range []string{"kill.jsonl", "kill.db"} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewSource(1))
+			path := filepath.Join(t.TempDir(), name)
+			kills := 0
+			for kills < 20 {
+				cmd := exec.Command(exe)
+				cmd.Env = append(os.Environ(), "BAYES_TEST_CHILD="+path)
+				var out strings.Builder
+				cmd.Stderr = &out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- cmd.Wait() }()
+				select {
+				case err := <-done:
+					if err != nil {
+						t.Fatalf("the child failed by itself: %v\n%s", err, &out)
+					}
+					if kills < 10 {
+						t.Fatalf("the search was over after %d kills", kills)
+					}
+					kills = 20
+				case <-time.After(time.Duration(20+rng.Intn(50)) * time.Millisecond):
+					if err := cmd.Process.Kill(); err != nil {
+						t.Fatal(err)
+					}
+					<-done
+					kills++
+				}
+			}
+			if err := child(path); err != nil { // to the end
+				t.Fatal(err)
+			}
+			store, err := openStore(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := bayes.Open(context.Background(), p.space, killOptions(t), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if got := configs(s); got != want {
+				t.Errorf("after the kills\n%s\nundisturbed\n%s", got, want)
+			}
+			checkLog(t, path+".log")
+		})
+	}
+}
+
+func checkLog(t *testing.T, path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	told := map[string]bool{}
+	begun := 0
+	in := bufio.NewScanner(f)
+	for in.Scan() {
+		what, config, _ := strings.Cut(in.Text(), " ")
+		switch what {
+		case "begin":
+			begun++
+			if told[config] {
+				t.Errorf("%s was evaluated again after it was told", config)
+			}
+		case "told":
+			told[config] = true
+		}
+	}
+	if in.Err() != nil {
+		t.Fatal(in.Err())
+	}
+	t.Logf("%d evaluations begun for %d trials", begun, killTrials)
+	if begun > killTrials+20 {
+		t.Errorf("%d evaluations begun for %d trials and at most 20 kills", begun, killTrials)
+	}
+}

@@ -1,0 +1,341 @@
+package bayes_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/space"
+)
+
+func open(t testing.TB, p problem, o bayes.Options, store bayes.Store) *bayes.Study {
+	t.Helper()
+	s, err := bayes.Open(context.Background(), p.space, o, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTellRefuses(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, problems(t)[0], bayes.Options{}, nil)
+	asked, err := s.Ask(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := asked[0].ID
+	for want, tell := range map[string]func() error{
+		"trial 99 was not asked":     func() error { return s.Tell(ctx, 99, bayes.Value(1)) },
+		"trial 0 was not asked":      func() error { return s.Tell(ctx, 0, bayes.Value(1)) },
+		"the value is NaN":           func() error { return s.Tell(ctx, id, bayes.Value(math.NaN())) },
+		"the value is +Inf":          func() error { return s.Tell(ctx, id, bayes.Value(math.Inf(1))) },
+		"cannot be pending":          func() error { return s.Tell(ctx, id, bayes.Outcome{}) },
+		"a crashed outcome has no":   func() error { return s.Tell(ctx, id, bayes.Outcome{Status: bayes.Crashed, Value: 3}) },
+		"an outcome cannot be statu": func() error { return s.Tell(ctx, id, bayes.Outcome{Status: 77}) },
+	} {
+		if err := tell(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if err := s.Tell(ctx, id, bayes.Value(2)); err != nil {
+		t.Fatalf("after refusals: %v", err)
+	}
+	if err := s.Tell(ctx, id, bayes.Value(2)); err == nil || !strings.Contains(err.Error(), "was told before, as ok") {
+		t.Errorf("told twice: %v", err)
+	}
+	if b, ok := s.Best(); !ok || b.Outcome.Value != 2 {
+		t.Errorf("best %+v", b)
+	}
+}
+
+func TestStartDefaultImport(t *testing.T) {
+	ctx := context.Background()
+	p := problems(t)[0]
+	expert, err := p.space.ParseJSON([]byte(`{"cs":32,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := p.space.ParseJSON([]byte(`{"cs":64,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, p, bayes.Options{Start: []space.Config{expert}}, nil)
+	if err := s.Import(ctx, known, bayes.Value(7)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Import(ctx, known, bayes.Value(7)); err == nil || !strings.Contains(err.Error(), "is trial 1 already") {
+		t.Errorf("imported twice: %v", err)
+	}
+	asked, err := s.Ask(ctx, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, err := p.space.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked[0].Config.String() != expert.String() || asked[0].Origin != "start" || asked[0].ID != 2 {
+		t.Errorf("first %+v", asked[0])
+	}
+	if asked[1].Config.String() != def.String() || asked[1].Origin != "default" {
+		t.Errorf("second %+v", asked[1])
+	}
+	if asked[2].Origin != "initial" {
+		t.Errorf("third %+v", asked[2])
+	}
+	if b, _ := s.Best(); b.Origin != "import" {
+		t.Errorf("best %+v", b)
+	}
+	if tr := s.Trace(); len(tr) != 4 || tr[3] != 7 {
+		t.Errorf("trace %v", tr)
+	}
+}
+
+func TestWarmStartHelps(t *testing.T) {
+	ctx := context.Background()
+	p := problems(t)[0]
+	cold := play(t, p, small(t, "default"), nil, 40)
+	s := open(t, p, small(t, "default"), nil)
+	for _, tr := range cold.Trials() {
+		if err := s.Import(ctx, tr.Config, tr.Outcome); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked, err := s.Ask(ctx, 1)
+	if err != nil || asked[0].Origin != "model" {
+		t.Fatalf("the first after a warm start is %+v, %v", asked, err)
+	}
+}
+
+func TestOptionsValidate(t *testing.T) {
+	for want, o := range map[string]bayes.Options{
+		`unknown method "magic"`:    {Method: "magic"},
+		"on, off or empty":          {Surrogate: bayes.Surrogate{LogObjective: "maybe"}},
+		"unknown permutation metri": {Surrogate: bayes.Surrogate{Metric: "cosine"}},
+		"initial is -1":             {Initial: -1},
+		"candidates is -2":          {Acquisition: bayes.Acquisition{Candidates: -2}},
+		"xi is -1":                  {Acquisition: bayes.Acquisition{Xi: -1}},
+		"full_every is a growth":    {Surrogate: bayes.Surrogate{FullEvery: 0.5}},
+		"off and a penalty":         {Feasibility: bayes.Feasibility{Off: true, Penalty: true}},
+		"threshold is a prob":       {Feasibility: bayes.Feasibility{Threshold: 2}},
+		"belongs to no space":       {Start: []space.Config{{}}},
+	} {
+		_, err := bayes.Open(context.Background(), problems(t)[0].space, o, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	names, says := bayes.Presets()
+	for i, n := range names {
+		o, err := bayes.Preset(n)
+		if err != nil || o.Validate() != nil || says[i] == "" {
+			t.Errorf("preset %s: %v, %v", n, err, o.Validate())
+		}
+		text, err := json.Marshal(o)
+		var back bayes.Options
+		if err != nil || json.Unmarshal(text, &back) != nil || fmt.Sprint(back) != fmt.Sprint(o) {
+			t.Errorf("preset %s does not survive JSON: %s", n, text)
+		}
+	}
+	if _, err := bayes.Preset("best"); err == nil || !strings.Contains(err.Error(), "ytopt-forest") {
+		t.Errorf("unknown preset: %v", err)
+	}
+}
+
+func TestStoreRefusesAnotherStudy(t *testing.T) {
+	ctx := context.Background()
+	ps := problems(t)
+	for name, store := range stores(t) {
+		if err := open(t, ps[0], bayes.Options{Seed: 1}, store()).Close(); err != nil {
+			t.Fatal(err)
+		}
+		st := store()
+		_, err := bayes.Open(ctx, ps[0].space, bayes.Options{Seed: 2}, st)
+		if !errors.Is(err, bayes.ErrMismatch) || !strings.Contains(err.Error(), `"seed":1`) {
+			t.Errorf("%s: another seed: %v", name, err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		st = store()
+		_, err = bayes.Open(ctx, ps[1].space, bayes.Options{Seed: 1}, st)
+		if !errors.Is(err, bayes.ErrMismatch) || !strings.Contains(err.Error(), "other parameters or constraints") {
+			t.Errorf("%s: another space: %v", name, err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestJSONLinesRepairsATornLine(t *testing.T) {
+	p := tiny(t)
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	st, err := bayes.OpenJSONLines(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bayes.OpenJSONLines(path); err == nil || !strings.Contains(err.Error(), "another process holds it") {
+		t.Errorf("opened twice: %v", err)
+	}
+	s := play(t, p, bayes.Options{}, st, 5)
+	want := configs(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := 1; cut < 60; cut += 7 {
+		if err := os.WriteFile(path, append(append([]byte{}, whole...), whole[len(whole)-60:len(whole)-cut]...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if st, err = bayes.OpenJSONLines(path); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, p, bayes.Options{}, st)
+		if got := configs(s); got != want {
+			t.Errorf("cut %d: %s", cut, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	lines[2] = "{\"id\": oops}\n"
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = bayes.OpenJSONLines(path); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if _, err := bayes.Open(context.Background(), p.space, bayes.Options{}, st); err == nil || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("damaged line: %v", err)
+	}
+}
+
+func TestSQLiteHoldsManyStudiesAndNoticesASecondWriter(t *testing.T) {
+	ctx := context.Background()
+	p := tiny(t)
+	path := filepath.Join(t.TempDir(), "t.db")
+	var studies []*bayes.Study
+	for _, name := range []string{"a", "b", "a"} {
+		st, err := bayes.OpenSQLite(ctx, path, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		studies = append(studies, open(t, p, bayes.Options{}, st))
+	}
+	for i, s := range studies[:2] {
+		if _, err := s.Ask(ctx, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := studies[2].Ask(ctx, 1); err == nil || !strings.Contains(err.Error(), "another process works on it") {
+		t.Errorf("two writers of one study: %v", err)
+	}
+	for _, s := range studies {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// failing is a store that cannot write.
+type failing struct{ bayes.Store }
+
+func (f failing) Put(context.Context, bayes.Record) error { return errors.New("disk full") }
+
+func TestStoreFailureLosesNothing(t *testing.T) {
+	ctx := context.Background()
+	p := tiny(t)
+	st, err := bayes.OpenJSONLines(filepath.Join(t.TempDir(), "t.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, p, bayes.Options{}, failing{st})
+	if _, err := s.Ask(ctx, 1); err == nil || len(s.Trials()) != 0 {
+		t.Errorf("a trial that is not stored was asked: %v", err)
+	}
+}
+
+func TestSearchBeatsRandom(t *testing.T) {
+	p := problems(t)[2]
+	logs := map[string]float64{}
+	for _, name := range []string{"default", "uniform", "bandit"} {
+		for seed := range int64(4) {
+			o := small(t, name)
+			o.Acquisition.Candidates = 300
+			o.Seed = seed
+			b, _ := play(t, p, o, nil, 50).Best()
+			logs[name] += math.Log(b.Outcome.Value) / 4
+		}
+	}
+	if logs["default"] > logs["uniform"]-math.Log(1.5) || logs["default"] > logs["bandit"] {
+		t.Errorf("mean logarithms of the best of 50: %v", logs)
+	}
+}
+
+// TestFeasibilityIsLearned: with the model of hidden constraints fewer
+// suggestions fail than without.
+func TestFeasibilityIsLearned(t *testing.T) {
+	p := problems(t)[4]
+	failed := func(o bayes.Options) (n int) {
+		for seed := range int64(3) {
+			o.Seed = seed
+			for _, tr := range play(t, p, o, nil, 60).Trials()[30:] {
+				if tr.Outcome.Status.Failed() {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	with, without := small(t, "default"), small(t, "default")
+	without.Feasibility.Off = true
+	if a, b := failed(with), failed(without); a*2 > b {
+		t.Errorf("%d of 90 fail with the model, %d without", a, b)
+	}
+}
+
+func TestThousandParametersSearch(t *testing.T) {
+	var params []space.Param
+	for i := range 1000 {
+		params = append(params, space.Param{Name: fmt.Sprintf("x%d", i), Type: space.Integer, Min: 0, Max: 9})
+	}
+	p := problem{"thousand", mustSpace(t, params), func(c space.Config) bayes.Outcome { return bayes.Value(1 + c.Float("x3")) }}
+	s := play(t, p, small(t, "default"), nil, 7)
+	if len(s.Trials()) != 7 {
+		t.Errorf("%d trials", len(s.Trials()))
+	}
+}
+
+func TestImportance(t *testing.T) {
+	p := problems(t)[0]
+	p.cost = func(c space.Config) bayes.Outcome {
+		return bayes.Value(hump(c.Float("cs"), 64, 1) * (1 + 0.1*c.Float("ont")/32))
+	}
+	s := play(t, p, small(t, "default"), nil, 3)
+	if _, err := s.Importance(); !errors.Is(err, bayes.ErrTooFew) {
+		t.Errorf("with 3 values: %v", err)
+	}
+	o := small(t, "uniform")
+	s = play(t, p, o, nil, 60)
+	list, err := s.Importance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 6 || list[0].Name != "cs" || list[0].Effect < 0.8 || list[2].Effect > 0.15 {
+		t.Errorf("importance %+v", list)
+	}
+}
