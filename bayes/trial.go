@@ -104,10 +104,17 @@ type note struct {
 
 // MarshalJSON writes what people and other programs need of a trial.
 func (t Trial) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		ID     int          `json:"id"`
-		Config space.Config `json:"config"`
-		Origin string       `json:"origin"`
-		Outcome
-	}{t.ID, t.Config, t.Origin, t.Outcome})
+	out := struct {
+		ID      int          `json:"id"`
+		Config  space.Config `json:"config"`
+		Origin  string       `json:"origin"`
+		Status  Status       `json:"status"`
+		Value   *float64     `json:"value,omitempty"`
+		Message string       `json:"message,omitempty"`
+		Elapsed float64      `json:"elapsed,omitempty"` // seconds
+	}{t.ID, t.Config, t.Origin, t.Outcome.Status, nil, t.Outcome.Message, t.Outcome.Elapsed.Seconds()}
+	if t.Outcome.Status == OK {
+		out.Value = &t.Outcome.Value
+	}
+	return json.Marshal(out)
 }

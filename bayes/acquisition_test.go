@@ -1,0 +1,56 @@
+package bayes
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+// TestLogEI compares with numerical integration of max(best - f, 0), in high
+// precision where the tail needs it.
+func TestLogEI(t *testing.T) {
+	for _, z := range []float64{3, 1, 0, -1, -3, -4.9, -5.1, -8, -20} {
+		// E[(z - u)+] of a standard normal u, around its mass.
+		sum := new(big.Float)
+		const steps = 40000
+		width := 12.0 / (1 + math.Max(0, -z)/3)
+		for i := range steps {
+			d := width * (float64(i) + 0.5) / steps // z - u
+			u := z - d
+			// phi(u)/phi(z), so that nothing underflows
+			sum.Add(sum, big.NewFloat(d*math.Exp((z*z-u*u)/2)))
+		}
+		total, _ := sum.Float64()
+		want := math.Log(total*width/steps) - z*z/2 - math.Log(math.Sqrt(2*math.Pi))
+		for _, sd := range []float64{0.5, 2} {
+			got := logEI(1, 1-z*sd, sd)
+			if math.Abs(got-want-math.Log(sd)) > 3e-3 {
+				t.Errorf("z=%v sd=%v: log EI %v, integration says %v", z, sd, got, want+math.Log(sd))
+			}
+		}
+	}
+	if v := logEI(0, 1e6, 1e-3); math.IsNaN(v) {
+		t.Error("hopeless: NaN")
+	}
+	if logEI(0, 0.2, 0.1) >= logEI(0, 0.2, 0.2) || logEI(0, 0.3, 0.1) >= logEI(0, 0.2, 0.1) {
+		t.Error("log EI must grow with the deviation and fall with the mean")
+	}
+}
+
+func TestScorerValue(t *testing.T) {
+	s := &scorer{best: 0}
+	if math.Abs(s.value(0, 1)-math.Log(1/math.Sqrt(2*math.Pi))) > 1e-12 {
+		t.Errorf("EI of a standard normal at its mean: %v", math.Exp(s.value(0, 1)))
+	}
+	s.lower = true
+	if s.value(1, 4) != kappa*2-1 {
+		t.Errorf("lower confidence bound: %v", s.value(1, 4))
+	}
+}
+
+func TestStreamsAreNamed(t *testing.T) {
+	a, b, c := stream(1, "ask", 3).Int63(), stream(1, "ask", 3).Int63(), stream(1, "importance", 3).Int63()
+	if a != b || a == c || a == stream(2, "ask", 3).Int63() || a == stream(1, "ask", 4).Int63() {
+		t.Error("streams must depend on seed, name and number")
+	}
+}
