@@ -165,7 +165,9 @@ void Scheduler::apply_one(const Json &d) {
         if (v < INT32_MIN || v > INT32_MAX) refuse(d, "number out of range");
         return (int)v;
     };
-    auto level = [&]() {
+    // Only compute_with tells stages apart; elsewhere Halide wants them left open, and a
+    // stage that is named serves to check that the loop is there.
+    auto level = [&](bool of_one_stage = false) {
         const Json &at = d["at"];
         Func consumer = func(at["func"].as_string());
         const std::string &name = at["loop"].as_string();
@@ -174,7 +176,7 @@ void Scheduler::apply_one(const Json &d) {
             if (at_stage >= 0 && s != at_stage) continue;
             for (const auto &dim : stage_of(d, consumer, s).get_schedule().dims()) {
                 if (names_loop(dim.var, name)) {
-                    return LoopLevel(consumer, VarOrRVar(name, dim.is_rvar()), (int)at_stage);
+                    return LoopLevel(consumer, VarOrRVar(name, dim.is_rvar()), of_one_stage ? (int)s : -1);
                 }
             }
         }
@@ -264,7 +266,7 @@ void Scheduler::apply_one(const Json &d) {
     } else if (op == "atomic") {
         stage.atomic(d.bool_or("flag", false));
     } else if (op == "compute_with") {
-        LoopLevel with = level();
+        LoopLevel with = level(true);
         stage.compute_with(with, align_strategy(d));
     } else if (op == "prefetch") {
         need(2, 0, 1);

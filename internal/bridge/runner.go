@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Library links a static library that a Generator wrote into a shared one that the
-// runner can load.
-func (t *Toolchain) Library(ctx context.Context, archive string) (string, error) {
-	out := archive + ".so"
+// Library links a static library that a Generator wrote into a shared one in dir
+// that the runner can load.
+func (t *Toolchain) Library(ctx context.Context, archive, dir string) (string, error) {
+	out := filepath.Join(dir, filepath.Base(archive)+".so")
 	err := t.compile(ctx, archive, "-shared", "-o", out, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm")
 	return out, err
 }

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+type exportCmd struct {
+	generatorFlags
+	databaseFlag
+	Run_     int64  `name:"run" help:"From this run's workload (default: the newest run of the Generator)." placeholder:"N"`
+	Top      int    `help:"Write the N fastest." default:"1"`
+	Format   string `help:"schedule.h or text." default:"schedule.h" enum:"schedule.h,text"`
+	Function string `short:"f" help:"Name of the function (default: the Generator's)." placeholder:"NAME"`
+	Out      string `short:"o" help:"Folder to write NAME.schedule.h, NAME.2.schedule.h, ... to; without it the fastest goes to stdout." placeholder:"DIR"`
+}
+
+func (c *exportCmd) Run(g *globals) error {
+	if c.Top < 1 || (c.Out == "" && c.Top > 1) {
+		return badInputf("--top %d: give 1, or a greater number with -o DIR", c.Top)
+	}
+	db, err := c.open(g)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	gen, err := bridge.Open(g.ctx, o)
+	if err != nil {
+		return &badInput{err}
+	}
+	pipe, err := gen.Describe(g.ctx)
+	if err != nil {
+		return &badInput{err}
+	}
+	run, err := c.find(g, db, gen.Name, pipe.Algorithm)
+	if err != nil {
+		return err
+	}
+	top, err := db.Fastest(g.ctx, run.Key, c.Top)
+	if err != nil {
+		return err
+	}
+	if len(top) == 0 {
+		return badInputf("run %d found no schedule that works; tune again with a larger --budget", run.ID)
+	}
+	name := c.Function
+	if name == "" {
+		name = gen.Name
+	}
+	for i, m := range top {
+		text, err := c.render(m, pipe, run, name)
+		if err != nil {
+			return err
+		}
+		if c.Out == "" {
+			fmt.Print(text)
+			return nil
+		}
+		if err := c.write(i, name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find takes the run that was named, or the newest for this algorithm.
+func (c *exportCmd) find(g *globals, db *tunedb.DB, generator, algorithm string) (*tunedb.Run, error) {
+	runs, err := db.Runs(g.ctx, generator)
+	if err != nil {
+		return nil, err
+	}
+	if c.Run_ != 0 {
+		run, err := findRun(runs, c.Run_, c.DB)
+		if err == nil && run.Workload.Algorithm != algorithm {
+			return nil, badInputf("run %d tuned another algorithm (%s) than %s has now (%s); tune again", run.ID, run.Workload.Algorithm, generator, algorithm)
+		}
+		return run, err
+	}
+	for i := range runs {
+		if runs[i].Workload.Algorithm == algorithm {
+			return &runs[i], nil
+		}
+	}
+	return nil, badInputf("%s holds nothing for %s as it is now (algorithm %s); tune it first", c.DB, generator, algorithm)
+}
+
+func (c *exportCmd) render(m tunedb.Measurement, pipe *pipeline.Pipeline, run *tunedb.Run, name string) (string, error) {
+	s, err := schedule.Parse(m.Text)
+	if err != nil {
+		return "", fmt.Errorf("the stored schedule %s: %w", m.Hash, err)
+	}
+	if c.Format == "text" {
+		return s.String(), nil
+	}
+	return s.Halide(pipe.Binding(), schedule.HalideFile{
+		Name: name, Target: run.Workload.Target, Params: fmt.Sprintf("autoscheduler=ProTuner schedule=%s", m.Hash), Algorithm: pipe.Algorithm,
+	})
+}
+
+func (c *exportCmd) write(rank int, name, text string) error {
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return err
+	}
+	if rank > 0 {
+		name = fmt.Sprintf("%s.%d", name, rank+1)
+	}
+	ending := ".schedule.h"
+	if c.Format == "text" {
+		ending = ".schedule.txt"
+	}
+	path := filepath.Join(c.Out, name+ending)
+	fmt.Println(path)
+	return os.WriteFile(path, []byte(text), 0o644)
+}

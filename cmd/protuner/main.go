@@ -1,0 +1,98 @@
+// Command protuner finds fast schedules for Halide pipelines.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/protuner/protuner/internal/tune"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+type cli struct {
+	Tune   tuneCmd   `cmd:"" help:"Find a fast schedule for a Generator."`
+	Show   showCmd   `cmd:"" help:"Show what was found."`
+	Export exportCmd `cmd:"" help:"Write a found schedule as .schedule.h or text."`
+	DB     dbCmd     `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
+	Doctor doctorCmd `cmd:"" help:"Say what is installed, what is missing and how to get it."`
+}
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// interrupts is what long work needs to know of Ctrl-C: the first closes Stop, the
+// second cancels the context.
+type interrupts struct{ Stop chan struct{} }
+
+func run(args []string) (code int) {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("protuner"),
+		kong.Description("Finds fast schedules for Halide pipelines: search, measurement and checked results."),
+		kong.UsageOnError(), kong.Exit(func(code int) { exited = code }))
+	if err != nil {
+		panic(err) // the command's own description is wrong
+	}
+	k, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "protuner: %v; see protuner --help\n", err)
+		return exitUsage
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	in := &interrupts{make(chan struct{})}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		close(in.Stop)
+		<-signals
+		cancel()
+	}()
+	err = k.Run(&globals{ctx}, in)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "protuner: %v\n", err)
+	}
+	return exitCode(err)
+}
+
+// globals are what every verb gets.
+type globals struct{ ctx context.Context }
+
+func exitCode(err error) int {
+	var usage *tune.UsageError
+	var bad *badInput
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, tune.ErrInterrupted), errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage), errors.As(err, &bad):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// badInput is an error in what the user gave.
+type badInput struct{ error }
+
+func (e *badInput) Unwrap() error { return e.error }
+
+func badInputf(format string, args ...any) error { return &badInput{fmt.Errorf(format, args...)} }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/report"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+// generatorFlags name a Generator; every verb that takes one embeds them.
+type generatorFlags struct {
+	Generator string   `arg:"" help:"The Generator: its .cpp, or its built program."`
+	Params    []string `arg:"" optional:"" help:"Generator parameters, NAME=VALUE (put -- before them)."`
+	Name      string   `short:"g" help:"Registered name; may be left out where the program has one Generator." placeholder:"NAME"`
+	Include   []string `short:"I" help:"Folders of headers, for a .cpp." placeholder:"DIR" sep:"none"`
+	Define    []string `short:"D" help:"Macros, for a .cpp." placeholder:"MACRO" sep:"none"`
+	Halide    string   `help:"A Halide installation (default: PROTUNER_HALIDE, Halide_ROOT, the usual places)." placeholder:"DIR"`
+}
+
+func (f generatorFlags) options() (bridge.Options, error) {
+	o := bridge.Options{Path: f.Generator, Name: f.Name, HalideDir: f.Halide}
+	for _, d := range f.Include {
+		o.CompileFlags = append(o.CompileFlags, "-I"+d)
+	}
+	for _, d := range f.Define {
+		o.CompileFlags = append(o.CompileFlags, "-D"+d)
+	}
+	for _, p := range f.Params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" || value == "" {
+			return o, badInputf("%q is no Generator parameter; write NAME=VALUE", p)
+		}
+		if name == "autoscheduler" || strings.HasPrefix(name, "autoscheduler.") {
+			return o, badInputf("the parameter %s is protuner's to set; leave it out", name)
+		}
+		o.Params = append(o.Params, bridge.Param{Name: name, Value: value})
+	}
+	return o, nil
+}
+
+type tuneCmd struct {
+	generatorFlags
+	Search         string        `help:"Search strategy: evolve or random." default:"evolve"`
+	Budget         time.Duration `help:"Time for proposing and measuring schedules." default:"5m"`
+	Trials         int           `help:"Most schedules to measure, those of earlier runs counted; 0 for no bound." placeholder:"N"`
+	Seed           int64         `help:"Seed of everything random." default:"1"`
+	DB             string        `name:"db" help:"Database of all measurements." default:"protuner.db" placeholder:"FILE"`
+	Out            string        `short:"o" help:"Folder for the winner's library, header, .schedule.h, registration and report." placeholder:"DIR"`
+	Function       string        `short:"f" help:"Name of the function in what is written (default: the Generator's)." placeholder:"NAME"`
+	Emit           []string      `short:"e" help:"Halide's own -e words for further outputs." placeholder:"WORD,..."`
+	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
+	BaselineTime   time.Duration `help:"Limit on making each baseline." default:"2m"`
+	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
+	Input          []string      `help:"How an input is made: NAME=random:SEED, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
+	Threads        int           `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
+	IntTolerance   int64         `help:"How far integer results may be off; 0 is exactly." placeholder:"N"`
+	JSON           bool          `name:"json" help:"Print the report as JSON."`
+}
+
+func (c *tuneCmd) Run(g *globals, in *interrupts) error {
+	o := tune.Defaults()
+	var err error
+	if o.Generator, err = c.options(); err != nil {
+		return err
+	}
+	o.Search, o.Budget, o.Trials, o.Seed, o.DB = c.Search, c.Budget, c.Trials, c.Seed, c.DB
+	o.Out, o.Function, o.Emit, o.Inputs = c.Out, c.Function, c.Emit, c.Input
+	o.Protocol.Integer = c.IntTolerance
+	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
+	if c.Threads != 0 {
+		o.Threads = c.Threads
+	}
+	o.Baselines = nil
+	for _, b := range c.Baseline {
+		if b != "none" {
+			o.Baselines = append(o.Baselines, strings.ToLower(b))
+		}
+	}
+	screen := report.NewProgress(os.Stderr)
+	r, err := tune.Run(g.ctx, o, screen.Events(), in.Stop)
+	screen.Close()
+	if err != nil && !errors.Is(err, tune.ErrInterrupted) {
+		return err
+	}
+	if r.Out != "" {
+		if writeErr := report.Write(r); writeErr != nil {
+			return writeErr
+		}
+	}
+	if c.JSON {
+		out := json.NewEncoder(os.Stdout)
+		out.SetIndent("", "  ")
+		return errors.Join(out.Encode(r), err)
+	}
+	report.Tuned(os.Stdout, r)
+	return err
+}

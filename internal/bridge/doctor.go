@@ -1,0 +1,90 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Check is one thing that protuner needs or can use.
+type Check struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Found string `json:"found"`          // what is there, or why it is not
+	Mend  string `json:"mend,omitempty"` // the command that mends it, or that would get more
+}
+
+// Doctor looks at everything protuner needs, and really compiles its plugin.
+func Doctor(ctx context.Context, halideDir string) []Check {
+	var out []Check
+	add := func(name string, err error, found string) bool {
+		var missing *MissingError
+		switch {
+		case err == nil:
+			out = append(out, Check{Name: name, OK: true, Found: found})
+		case errors.As(err, &missing):
+			out = append(out, Check{Name: name, Found: missing.Why, Mend: missing.Mend})
+		default:
+			out = append(out, Check{Name: name, Found: err.Error()})
+		}
+		return err == nil
+	}
+	h, err := FindHalide(halideDir)
+	if !add("Halide", err, "") {
+		return out
+	}
+	found := &out[len(out)-1]
+	found.Found = fmt.Sprintf("%s in %s", h.Version, h.Root)
+	if !slices.Contains(TestedVersions, h.Version) {
+		found.Mend = "protuner is tested on " + strings.Join(TestedVersions, " and ") + "; this one may work"
+	}
+	gengen := error(nil)
+	if h.GenGen == "" {
+		gengen = &MissingError{"GenGen", "it is needed to compile a Generator's .cpp; built Generators work without", mendHalide()}
+	}
+	add("GenGen", gengen, h.GenGen)
+	var plugins []string
+	for name := range h.Plugins {
+		plugins = append(plugins, name)
+	}
+	slices.Sort(plugins)
+	if len(plugins) == 0 {
+		plugins = []string{"none: there will be no baselines but the Generator's own schedule"}
+	}
+	add("autoschedulers", nil, strings.Join(plugins, ", "))
+
+	cache := DefaultCache()
+	t, err := NewToolchain(h, cache)
+	if !add("C++ compiler", err, "") {
+		return out
+	}
+	out[len(out)-1].Found = t.Compiler + ": " + t.identity
+	add("linker", nil, t.Linker)
+	err = writable(cache.Dir)
+	if !add("cache", err, cache.Dir) {
+		out[len(out)-1].Mend = "name a folder that can be written in PROTUNER_CACHE"
+		return out
+	}
+	plugin, err := t.Plugin(ctx, false)
+	add("plugin", err, plugin)
+	if err := writable(os.TempDir()); !add("scratch", err, os.TempDir()) {
+		out[len(out)-1].Mend = "name a folder that can be written in TMPDIR"
+	}
+	return out
+}
+
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "doctor")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(filepath.Clean(f.Name()))
+}

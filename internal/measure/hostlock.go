@@ -1,0 +1,37 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// HostLock keeps two protuners on one machine from timing at once. It is a file
+// lock, so it goes with the process that held it.
+type HostLock struct{ path string }
+
+// NewHostLock uses the file that every protuner on the host uses.
+func NewHostLock() HostLock {
+	return HostLock{filepath.Join(os.TempDir(), "protuner-timing.lock")}
+}
+
+// lockPoll is how soon a waiting protuner notices that it is its turn.
+const lockPoll = 2 * time.Millisecond
+
+// With runs f while nobody else times.
+func (l HostLock) With(ctx context.Context, f func() error) error {
+	// A lock of each call's own: goroutines of one process exclude each other too.
+	lock := flock.New(l.path, flock.SetPermissions(0o666))
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("cannot take the timing lock %s: %w; remove the file if it belongs to another user", l.path, err)
+	}
+	defer lock.Close()
+	return f()
+}

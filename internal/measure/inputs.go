@@ -1,0 +1,271 @@
+package measure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // so that image.Decode knows them
+	_ "image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbinet/npyio/npy"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// An InputError names the input that cannot be had and why.
+type InputError struct {
+	Input string
+	Why   string
+}
+
+func (e *InputError) Error() string { return "input " + e.Input + ": " + e.Why }
+
+// Inputs turns --input settings (NAME=random:SEED, NAME=constant:V, NAME=FILE.png,
+// .jpg or .npy, and for scalars NAME=VALUE) into what the bridge needs. Inputs that
+// are not named are random with the given seed. Files are converted into dir, which
+// must live as long as the fork server.
+func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]bridge.Input, error) {
+	given := map[string]string{}
+	for _, s := range settings {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || value == "" {
+			return nil, &InputError{s, "write NAME=random:SEED, NAME=constant:V, NAME=FILE.png or NAME=FILE.npy"}
+		}
+		given[name] = value
+	}
+	var out []bridge.Input
+	for _, param := range p.Params {
+		value, named := given[param.Name]
+		delete(given, param.Name)
+		in := bridge.Input{Name: param.Name}
+		switch {
+		case !param.Buffer && !named:
+			continue
+		case !param.Buffer:
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return nil, &InputError{param.Name, fmt.Sprintf("it is a scalar, %q is no number", value)}
+			}
+			in.Value = &v
+		case !named:
+			in.Fill = fmt.Sprintf("random:%d", seed)
+		default:
+			var err error
+			if in, err = bufferInput(param, value, dir); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, in)
+	}
+	for name := range given {
+		var names []string
+		for _, param := range p.Params {
+			names = append(names, param.Name)
+		}
+		return nil, &InputError{name, "the pipeline has no such input; it has " + strings.Join(names, ", ")}
+	}
+	return out, nil
+}
+
+func bufferInput(param pipeline.Param, value, dir string) (bridge.Input, error) {
+	in := bridge.Input{Name: param.Name}
+	rule, arg, _ := strings.Cut(value, ":")
+	switch {
+	case rule == "random":
+		if _, err := strconv.ParseUint(arg, 10, 63); err != nil {
+			return in, &InputError{param.Name, fmt.Sprintf("%q is no seed", arg)}
+		}
+		in.Fill = value
+		return in, nil
+	case rule == "constant":
+		if _, err := strconv.ParseFloat(arg, 64); err != nil {
+			return in, &InputError{param.Name, fmt.Sprintf("%q is no number", arg)}
+		}
+		in.Fill = value
+		return in, nil
+	}
+	var data *tensor
+	var err error
+	switch strings.ToLower(filepath.Ext(value)) {
+	case ".png", ".jpg", ".jpeg":
+		data, err = readImage(value, param)
+	case ".npy":
+		data, err = readNumPy(value)
+	default:
+		err = errors.New("neither random:SEED nor constant:V nor a .png, .jpg or .npy file")
+	}
+	if err != nil {
+		return in, &InputError{param.Name, fmt.Sprintf("%s: %v", value, err)}
+	}
+	if len(data.extents) != len(param.Extents) {
+		return in, &InputError{param.Name, fmt.Sprintf("%s has %d dimensions, the input has %d", value, len(data.extents), len(param.Extents))}
+	}
+	raw, err := data.encode(param.Type)
+	if err != nil {
+		return in, &InputError{param.Name, fmt.Sprintf("%s: %v", value, err)}
+	}
+	path := filepath.Join(dir, "input-"+strings.Map(fileSafe, param.Name))
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		return in, err
+	}
+	in.Fill, in.Extents = "raw:"+path, data.extents
+	return in, nil
+}
+
+func fileSafe(r rune) rune {
+	if r == '/' || r == 0 {
+		return '_'
+	}
+	return r
+}
+
+// tensor holds numbers with dimension 0 fastest. Images are in [0, 1].
+type tensor struct {
+	extents []int64
+	values  []float64
+	unit    bool // values are in [0, 1] and stand for an integer type's whole range
+}
+
+// readImage gives width x height, or width x height x channels where the input has
+// three dimensions (as many channels as its estimate says, at most four).
+func readImage(path string, param pipeline.Param) (*tensor, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	img, _, err := image.Decode(f)
+	if err != nil {
+		return nil, err
+	}
+	b := img.Bounds()
+	channels := int64(1)
+	t := &tensor{extents: []int64{int64(b.Dx()), int64(b.Dy())}, unit: true}
+	if len(param.Extents) == 3 {
+		channels = min(param.Extents[2], 4)
+		t.extents = append(t.extents, channels)
+	}
+	plane := b.Dx() * b.Dy()
+	t.values = make([]float64, int64(plane)*channels)
+	for y := range b.Dy() {
+		for x := range b.Dx() {
+			r, g, bl, a := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
+			rgba := [4]uint32{r, g, bl, a}
+			if channels == 1 {
+				// The luma of ITU-R BT.601.
+				rgba[0] = (299*r + 587*g + 114*bl) / 1000
+			}
+			for c := range int(channels) {
+				t.values[c*plane+y*b.Dx()+x] = float64(rgba[c]) / 65535
+			}
+		}
+	}
+	return t, nil
+}
+
+// readNumPy reads an array; NumPy's last axis is the fastest, Halide's first.
+func readNumPy(path string) (*tensor, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := npy.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	t := &tensor{}
+	for _, n := range r.Header.Descr.Shape {
+		t.extents = append(t.extents, int64(n))
+	}
+	if !r.Header.Descr.Fortran {
+		slices.Reverse(t.extents)
+	}
+	t.values, err = readNumbers(r)
+	return t, err
+}
+
+// readNumbers reads any of NumPy's plain number types.
+func readNumbers(r *npy.Reader) ([]float64, error) {
+	switch strings.TrimLeft(r.Header.Descr.Type, "<>|=") {
+	case "f8":
+		return numbers[float64](r)
+	case "f4":
+		return numbers[float32](r)
+	case "i8":
+		return numbers[int64](r)
+	case "i4":
+		return numbers[int32](r)
+	case "i2":
+		return numbers[int16](r)
+	case "i1":
+		return numbers[int8](r)
+	case "u8":
+		return numbers[uint64](r)
+	case "u4":
+		return numbers[uint32](r)
+	case "u2":
+		return numbers[uint16](r)
+	case "u1":
+		return numbers[uint8](r)
+	}
+	return nil, fmt.Errorf("arrays of %s are not read; convert it to a plain number type", r.Header.Descr.Type)
+}
+
+func numbers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](r *npy.Reader) ([]float64, error) {
+	var xs []T
+	if err := r.Read(&xs); err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i] = float64(x)
+	}
+	return out, nil
+}
+
+// encode gives the bytes of Halide's type, little-endian, dimension 0 fastest.
+func (t *tensor) encode(typ string) ([]byte, error) {
+	kind := strings.TrimRight(typ, "0123456789")
+	bits, err := strconv.Atoi(typ[len(kind):])
+	if err != nil || bits%8 != 0 || (kind != "uint" && kind != "int" && kind != "float") || (kind == "float" && bits < 32) {
+		return nil, fmt.Errorf("files cannot fill inputs of type %s", typ)
+	}
+	scale, low, high := 1.0, 0.0, math.Pow(2, float64(bits))-1
+	if kind == "int" {
+		low, high = -math.Pow(2, float64(bits-1)), math.Pow(2, float64(bits-1))-1
+	}
+	if t.unit && kind != "float" {
+		scale = high
+	}
+	out := make([]byte, 0, len(t.values)*bits/8)
+	for i, v := range t.values {
+		v *= scale
+		switch {
+		case kind == "float" && bits == 32:
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v)))
+		case kind == "float":
+			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
+		default:
+			v = math.RoundToEven(v)
+			if v < low || v > high {
+				return nil, fmt.Errorf("element %d is %v, which %s cannot hold", i, v, typ)
+			}
+			var word [8]byte
+			binary.LittleEndian.PutUint64(word[:], uint64(int64(v)))
+			if v >= math.MaxInt64 {
+				binary.LittleEndian.PutUint64(word[:], uint64(v))
+			}
+			out = append(out, word[:bits/8]...)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,59 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// Artifact is a built candidate. It holds a process until it is dropped.
+type Artifact interface {
+	Drop()
+}
+
+// Builder compiles a schedule; it may be called concurrently. A candidate's
+// failure is a *bridge.Failure.
+type Builder interface {
+	Build(ctx context.Context, s schedule.Schedule) (Artifact, error)
+}
+
+// Runner times an artifact while nothing else is timed on this host. best is the
+// fastest time so far, 0 where there is none; check compares the output with the
+// reference first.
+type Runner interface {
+	Run(ctx context.Context, a Artifact, p Protocol, best time.Duration, check bool) (*bridge.Run, error)
+}
+
+// Local builds and runs on this host through one fork server.
+type Local struct {
+	Server *bridge.Server
+	Lock   HostLock
+}
+
+// Build implements Builder.
+func (l Local) Build(ctx context.Context, s schedule.Schedule) (Artifact, error) {
+	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s})
+	if err != nil {
+		return nil, err // not c: a nil *Candidate is no nil Artifact
+	}
+	return c, nil
+}
+
+// Run implements Runner.
+func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Duration, check bool) (run *bridge.Run, err error) {
+	c, ok := a.(*bridge.Candidate)
+	if !ok {
+		return nil, errors.New("an artifact of another builder")
+	}
+	lockErr := l.Lock.With(ctx, func() error {
+		run, err = c.Run(ctx, p.run(best, check))
+		return nil
+	})
+	if lockErr != nil {
+		return nil, lockErr
+	}
+	return run, err
+}

@@ -1,0 +1,78 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+)
+
+// ProtocolVersion is part of every measurement's key: it is raised whenever a
+// change makes new times incomparable with stored ones.
+const ProtocolVersion = 1
+
+// Protocol says how candidates are screened, raced and checked.
+type Protocol struct {
+	// MinTotal is how long a candidate is sampled at least. Default 30 ms: shorter
+	// samples drown in the clock's and the scheduler's noise.
+	MinTotal time.Duration
+	// MinSamples and MaxSamples bound the number of timed executions. Defaults 3, 200.
+	MinSamples, MaxSamples int
+	// GiveUp is the factor over the best time so far beyond which a candidate is not
+	// sampled further. Default 1.5.
+	GiveUp float64
+	// Kill is the factor over the best time so far beyond which an execution is
+	// killed. Default 4. Patience is added for what a run costs besides executing.
+	Kill     float64
+	Patience time.Duration // default 5 s
+	// FirstLimit bounds a run while nothing was measured yet. Default 60 s.
+	FirstLimit time.Duration
+	// Relative and Absolute are how far floating-point results may be from the
+	// reference's: relative to the value, and to the largest magnitude of the output.
+	// Defaults 1e-4 and 1e-5, which allow reassociation and fused multiply-add.
+	Relative, Absolute float64
+	// Integer is how far integers may be off. Default 0: exactly.
+	Integer int64
+}
+
+// DefaultProtocol is the documented defaults.
+func DefaultProtocol() Protocol {
+	return Protocol{
+		MinTotal: 30 * time.Millisecond, MinSamples: 3, MaxSamples: 200,
+		GiveUp: 1.5, Kill: 4, Patience: 5 * time.Second, FirstLimit: time.Minute,
+		Relative: 1e-4, Absolute: 1e-5,
+	}
+}
+
+// Validate names the first setting that makes no sense.
+func (p Protocol) Validate() error {
+	switch {
+	case p.MinTotal < 0:
+		return fmt.Errorf("the sampling time %v is negative", p.MinTotal)
+	case p.MinSamples < 1 || p.MaxSamples < p.MinSamples:
+		return fmt.Errorf("between %d and %d samples are none", p.MinSamples, p.MaxSamples)
+	case p.GiveUp < 1 || p.Kill < p.GiveUp:
+		return errors.New("giving up must come at 1 or above, and before killing")
+	case p.Patience <= 0 || p.FirstLimit <= 0:
+		return errors.New("a run needs time to run in")
+	case p.Relative < 0 || p.Absolute < 0 || p.Integer < 0:
+		return errors.New("a tolerance is negative")
+	}
+	return nil
+}
+
+// run is one run under this protocol; best is the fastest time so far, 0 where
+// there is none.
+func (p Protocol) run(best time.Duration, check bool) bridge.RunProtocol {
+	r := bridge.RunProtocol{
+		Check: check, MinTotal: int64(p.MinTotal), MinSamples: int64(p.MinSamples), MaxSamples: int64(p.MaxSamples),
+		Timeout: int64(p.FirstLimit), Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer,
+	}
+	if best > 0 {
+		r.GiveUp = int64(p.GiveUp * float64(best))
+		// Two checked executions and two timed ones come before anything is given up.
+		r.Timeout = min(int64(p.FirstLimit), int64(p.Patience)+int64(4*p.Kill*float64(best)))
+	}
+	return r
+}

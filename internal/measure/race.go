@@ -1,0 +1,248 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+)
+
+// Racer is one participant of a race: something that can be executed again and
+// again, each time in a process of its own or in one that lives on.
+type Racer interface {
+	// Lap runs once and returns the fastest execution of it. The error is a
+	// *bridge.Failure or the context's.
+	Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration, error)
+}
+
+// RaceOptions bound a race.
+type RaceOptions struct {
+	Protocol  Protocol
+	Lock      HostLock
+	MinRounds int     // before anything is concluded; default 10
+	MaxRounds int     // default 30
+	HalfWidth float64 // relative half-width of the interval that is precise enough; default 0.02
+	// Quiet is the factor by which the sentinel may be above its own minimum; a round
+	// in which it is more is thrown away. Default 1.1.
+	Quiet float64
+	// Drop is the factor by which a participant's minimum may be behind the leader's
+	// after two rounds before it is dropped; later a paired Wilcoxon test decides.
+	// 0: nobody is dropped. Participant 0 and the sentinel never are.
+	Drop float64
+	// Progress is told after each round; may be nil.
+	Progress func(round int)
+}
+
+// DefaultRaceOptions are the documented defaults.
+func DefaultRaceOptions() RaceOptions {
+	return RaceOptions{Protocol: DefaultProtocol(), Lock: NewHostLock(), MinRounds: 10, MaxRounds: 30, HalfWidth: 0.02, Quiet: 1.1}
+}
+
+// Lane is what a race says of one participant.
+type Lane struct {
+	Laps    []time.Duration // one per round that counts; 0 where it was no longer in
+	Failure error           // why it is out, if it failed
+	Dropped bool            // fell behind
+}
+
+// Best is the fastest lap, 0 where there is none.
+func (l Lane) Best() time.Duration {
+	var best time.Duration
+	for _, d := range l.Laps {
+		if d > 0 && (best == 0 || d < best) {
+			best = d
+		}
+	}
+	return best
+}
+
+// Race is a finished race.
+type Race struct {
+	Lanes    []Lane
+	Sentinel []time.Duration // participant 0 timed a second time in each round: the A/A pair
+	Rounds   int             // that count
+	Thrown   int             // rounds thrown away because the machine was disturbed
+}
+
+// disturbedFactor bounds how many rounds may be thrown away for each that is
+// wanted, so that a race on a machine that never rests ends.
+const disturbedFactor = 2
+
+// dropSignificance is the p-value below which a participant that is behind is out.
+// Many are tested in every round, so it is strict.
+const dropSignificance = 0.01
+
+// Run races the participants: each round times all that are still in, in an order
+// shuffled anew, and with them participant 0 a second time. It ends when the
+// interval of every pair with participant 0 is precise enough, or after MaxRounds.
+func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*Race, error) {
+	race := &Race{Lanes: make([]Lane, len(racers))}
+	var sentinelBest time.Duration
+	lap := func(r Racer) (d time.Duration, err error) {
+		lockErr := o.Lock.With(ctx, func() error {
+			d, err = r.Lap(ctx, o.Protocol.run(0, false))
+			return nil
+		})
+		if lockErr != nil {
+			return 0, lockErr
+		}
+		return d, err
+	}
+	for race.Rounds < o.MaxRounds && race.Rounds+race.Thrown < disturbedFactor*o.MaxRounds {
+		laps := make([]time.Duration, len(racers))
+		var sentinel time.Duration
+		order := rng.Perm(len(racers) + 1) // the last number is the sentinel
+		for _, i := range order {
+			who := i % len(racers)
+			if race.Lanes[who].Failure != nil || race.Lanes[who].Dropped {
+				continue
+			}
+			d, err := lap(racers[who])
+			switch {
+			case ctx.Err() != nil:
+				return race, ctx.Err()
+			case err != nil && who == 0:
+				return race, fmt.Errorf("the race's first participant failed: %w", err)
+			case err != nil:
+				race.Lanes[who].Failure = err
+			case i == len(racers):
+				sentinel = d
+			default:
+				laps[who] = d
+			}
+		}
+		if sentinelBest > 0 && float64(sentinel) > o.Quiet*float64(sentinelBest) {
+			race.Thrown++
+			continue
+		}
+		if sentinelBest == 0 || sentinel < sentinelBest {
+			sentinelBest = sentinel
+		}
+		race.Rounds++
+		race.Sentinel = append(race.Sentinel, sentinel)
+		for i := range racers {
+			race.Lanes[i].Laps = append(race.Lanes[i].Laps, laps[i])
+		}
+		if o.Drop > 0 {
+			race.drop(o.Drop)
+		}
+		if o.Progress != nil {
+			o.Progress(race.Rounds)
+		}
+		if race.Rounds >= o.MinRounds && race.precise(rng, o.HalfWidth) {
+			break
+		}
+	}
+	return race, nil
+}
+
+// drop takes out who cannot win any more.
+func (r *Race) drop(factor float64) {
+	leader := 0
+	for i, l := range r.Lanes {
+		if l.running() && l.Best() < r.Lanes[leader].Best() {
+			leader = i
+		}
+	}
+	for i := range r.Lanes {
+		l := &r.Lanes[i]
+		if i == 0 || i == leader || !l.running() {
+			continue
+		}
+		if r.Rounds == 2 && float64(l.Best()) > factor*float64(r.Lanes[leader].Best()) {
+			l.Dropped = true
+		}
+		if r.Rounds >= 6 {
+			log := r.logRatios(i, leader)
+			l.Dropped = l.Dropped || (Median(log) > 0 && Wilcoxon(log) < dropSignificance)
+		}
+	}
+}
+
+func (l Lane) running() bool { return l.Failure == nil && !l.Dropped }
+
+// logRatios are log(time of i / time of j) over the rounds that have both.
+func (r *Race) logRatios(i, j int) []float64 {
+	var out []float64
+	for k := range r.Lanes[i].Laps {
+		a, b := r.Lanes[i].Laps[k], r.Lanes[j].Laps[k]
+		if a > 0 && b > 0 {
+			out = append(out, math.Log(float64(a)/float64(b)))
+		}
+	}
+	return out
+}
+
+// confidence of all intervals that are reported.
+const confidence = 0.95
+
+// Verdict compares two participants.
+type Verdict struct {
+	// Ratio is how many times faster the second is than the first: the median of the
+	// paired ratios with its 95% bootstrap interval.
+	Ratio Interval `json:"ratio"`
+	// Minima is the ratio of the fastest laps.
+	Minima float64 `json:"minima"`
+	// Inconclusive says that median and minima tell different winners.
+	Inconclusive bool `json:"inconclusive"`
+}
+
+// Compare says how many times faster participant j is than participant i.
+func (r *Race) Compare(rng *rand.Rand, i, j int) Verdict {
+	ratios := r.logRatios(i, j)
+	for k := range ratios {
+		ratios[k] = math.Exp(ratios[k])
+	}
+	v := Verdict{Ratio: BootstrapMedian(rng, ratios, confidence), Minima: float64(r.Lanes[i].Best()) / float64(r.Lanes[j].Best())}
+	v.Inconclusive = (v.Ratio.Value-1)*(v.Minima-1) < 0 && (v.Ratio.Low-1)*(v.Ratio.High-1) > 0
+	return v
+}
+
+// NoiseFloor is participant 0 against itself, timed in the same rounds: what
+// difference this machine shows where there is none.
+func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
+	var ratios []float64
+	for k, s := range r.Sentinel {
+		if d := r.Lanes[0].Laps[k]; s > 0 && d > 0 {
+			ratios = append(ratios, float64(d)/float64(s))
+		}
+	}
+	return BootstrapMedian(rng, ratios, confidence)
+}
+
+func (r *Race) precise(rng *rand.Rand, halfWidth float64) bool {
+	for i := 1; i < len(r.Lanes); i++ {
+		if r.Lanes[i].running() && r.Compare(rng, i, 0).Ratio.HalfWidth() > halfWidth {
+			return false
+		}
+	}
+	return true
+}
+
+// InServer is a racer that lives on in the fork server.
+type InServer struct{ Candidate *bridge.Candidate }
+
+// Lap implements Racer.
+func (s InServer) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration, error) {
+	run, err := s.Candidate.Run(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	return slices.Min(run.Samples), nil
+}
+
+// InFresh is a racer that is started anew for every lap.
+type InFresh struct{ Fresh bridge.Fresh }
+
+// Lap implements Racer.
+func (f InFresh) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration, error) {
+	samples, err := f.Fresh.Run(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	return slices.Min(samples), nil
+}

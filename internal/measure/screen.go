@@ -1,0 +1,97 @@
+package measure
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// Result is what measuring one schedule gave. Durations are zero where the
+// measurement did not get so far.
+type Result struct {
+	Status  Status
+	Message string          // of a failure
+	Samples []time.Duration // of single executions, in order
+	Lower   time.Duration   // scheduling, lowering, code generation
+	Link    time.Duration
+	Check   time.Duration // warm-up and comparison with the reference
+	Time    time.Duration // spent timing
+}
+
+// Best is the fastest sample, the estimator for ranking (Chen and Revels 2016):
+// noise only ever adds.
+func (r Result) Best() time.Duration {
+	if len(r.Samples) == 0 {
+		return 0
+	}
+	return slices.Min(r.Samples)
+}
+
+// Screener measures many schedules: builds run concurrently, runs come one after
+// the other, each judged against the best time so far.
+type Screener struct {
+	Builder  Builder
+	Runner   Runner
+	Protocol Protocol
+
+	mu   sync.Mutex
+	best time.Duration
+	turn chan struct{} // holds one token: the right to run
+	once sync.Once
+}
+
+// SetBest tells a time that was measured before, so that hopeless candidates are
+// given up on from the start.
+func (s *Screener) SetBest(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d > 0 && (s.best == 0 || d < s.best) {
+		s.best = d
+	}
+}
+
+func (s *Screener) incumbent() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.best
+}
+
+// Measure builds, checks and times one schedule. Called from several goroutines
+// at once it keeps all but one of them compiling and one timing. Only the context's end is an
+// error; whatever else goes wrong is the result's Status.
+func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result, error) {
+	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
+	a, err := s.Builder.Build(ctx, what)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	defer a.Drop()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	run, err := s.Runner.Run(ctx, a, s.Protocol, s.incumbent(), true)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	r := Result{Status: OK, Samples: run.Samples, Check: run.Check, Time: run.Time}
+	if c, ok := a.(*bridge.Candidate); ok {
+		r.Lower, r.Link = c.Lower, c.Link
+	}
+	s.SetBest(r.Best())
+	return r, nil
+}
+
+func (s *Screener) failed(ctx context.Context, err error) (Result, error) {
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	status, message := statusOf(err)
+	return Result{Status: status, Message: message}, nil
+}

@@ -1,0 +1,131 @@
+// Package report turns results into what people read.
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+// Duration writes seconds in the unit a person would choose, three digits.
+func Duration(seconds float64) string {
+	switch {
+	case seconds <= 0 || math.IsNaN(seconds):
+		return "-"
+	case seconds < 1e-3:
+		return fmt.Sprintf("%.3g us", seconds*1e6)
+	case seconds < 1:
+		return fmt.Sprintf("%.3g ms", seconds*1e3)
+	}
+	return fmt.Sprintf("%.3g s", seconds)
+}
+
+// interval writes an estimate with its bounds.
+func interval(i measure.Interval) string {
+	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Value, i.Low, i.High)
+}
+
+// verdict says in words what a comparison means, given what the machine's noise
+// alone looks like.
+func verdict(v measure.Verdict) string {
+	switch {
+	case v.Inconclusive:
+		return "inconclusive: median and minima disagree"
+	case v.Ratio.Low > 1:
+		return "faster"
+	case v.Ratio.High < 1:
+		return "slower"
+	}
+	return "no difference seen"
+}
+
+// raceTable has a row for the winner and one for each baseline.
+func raceTable(r *tune.Report) table.Writer {
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"schedule", "fastest", "protuner is faster by", "ratio of minima", ""})
+	t.AppendRow(table.Row{"protuner", Duration(r.Final), "", "", ""})
+	for _, b := range r.Baselines {
+		if b.Verdict == nil {
+			t.AppendRow(table.Row{b.Name, "-", "-", "-", b.Failure})
+			continue
+		}
+		t.AppendRow(table.Row{b.Name, Duration(b.Seconds), interval(b.Verdict.Ratio), fmt.Sprintf("%.3f", b.Verdict.Minima), verdict(*b.Verdict)})
+	}
+	if r.NoiseFloor != nil {
+		t.AppendRow(table.Row{"protuner again", "", interval(*r.NoiseFloor), "", "noise floor: the winner against itself"})
+	}
+	return t
+}
+
+// summary says in one line what the search did.
+func summary(r *tune.Report) string {
+	rate := ""
+	if r.Searched > 0 && r.Measured > 0 {
+		rate = fmt.Sprintf(" (%.0f a minute)", float64(r.Measured)/r.Searched*60)
+	}
+	known := ""
+	if r.Known > 0 {
+		known = fmt.Sprintf(", %d known from earlier runs", r.Known)
+	}
+	return fmt.Sprintf("%d schedules measured in %s%s%s; failed: %s", r.Measured,
+		(time.Duration(r.Searched * float64(time.Second))).Round(time.Second), rate, known, Failures(r.Failures))
+}
+
+// Failures lists how many failed in which way.
+func Failures(f map[string]int) string {
+	if len(f) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		parts = append(parts, fmt.Sprintf("%d %s", f[name], name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Tuned writes a finished run for a terminal.
+func Tuned(w io.Writer, r *tune.Report) {
+	fmt.Fprintf(w, "%s: %s\n", r.Generator, summary(r))
+	fmt.Fprintf(w, "best: %s, found by %s, run %d of %s\n", Duration(r.Seconds), r.Origin, r.Run, r.DB)
+	if r.Final > 0 {
+		t := raceTable(r)
+		t.SetStyle(table.StyleLight)
+		fmt.Fprintf(w, "\nFinal race: ahead-of-time builds in fresh processes, %d interleaved rounds (%d thrown away as disturbed),\n"+
+			"median of paired ratios with its 95%% interval\n%s\n", r.Rounds, r.Thrown, t.Render())
+	}
+	if r.Out != "" {
+		fmt.Fprintf(w, "\nfiles:\n")
+		for _, f := range r.Files {
+			fmt.Fprintf(w, "  %s\n", f)
+		}
+	}
+}
+
+// Markdown is the report that is written beside the winner's files.
+func Markdown(r *tune.Report) string {
+	var o strings.Builder
+	fmt.Fprintf(&o, "# %s\n\n%s.\n\n", r.Generator, summary(r))
+	if r.Final > 0 {
+		fmt.Fprintf(&o, "Final race of ahead-of-time builds in fresh processes: %d interleaved rounds, %d thrown away as disturbed; "+
+			"the median of the paired ratios with its 95%% bootstrap interval.\n\n%s\n\n", r.Rounds, r.Thrown, raceTable(r).RenderMarkdown())
+	}
+	fmt.Fprintf(&o, "| | |\n|---|---|\n")
+	for _, row := range [][2]string{
+		{"algorithm", r.Algorithm}, {"Halide", r.Halide}, {"target", r.Target}, {"machine", r.Host},
+		{"threads", fmt.Sprint(r.Threads)}, {"search", fmt.Sprintf("%s, seed %d, %s", r.Search, r.Seed, time.Duration(r.Budget*float64(time.Second)))},
+		{"started", r.Started.UTC().Format(time.RFC3339)}, {"run", fmt.Sprintf("%d of %s", r.Run, r.DB)}, {"schedule", r.Hash},
+	} {
+		fmt.Fprintf(&o, "| %s | %s |\n", row[0], strings.ReplaceAll(row[1], "|", "\\|"))
+	}
+	fmt.Fprintf(&o, "\n## Schedule\n\n```\n%s```\n", r.Schedule)
+	return o.String()
+}

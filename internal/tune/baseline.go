@@ -1,0 +1,87 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+)
+
+// build is an ahead-of-time build that can be raced.
+type build struct {
+	name    string
+	library string // shared, for the runner
+}
+
+// standardOutputs are what every build holds.
+var standardOutputs = []string{"static_library", "c_header", "schedule", "registration"}
+
+// baseline makes one baseline's build in dir, within its limits.
+func (t *tuner) baseline(ctx context.Context, name, dir string) (*build, error) {
+	function := t.function()
+	e := bridge.Emission{Dir: dir, Function: function, Outputs: []string{"static_library", "c_header"}}
+	scheduler, params := name, []bridge.Param(nil)
+	switch name {
+	case "own":
+		scheduler = ""
+	case "adams2019", "mullapudi2016", "li2018":
+		params = append(params, bridge.Param{Name: "parallelism", Value: strconv.Itoa(t.o.Threads)})
+	}
+	if err := t.gen.Emit(ctx, scheduler, params, t.o.BaselineLimits, e); err != nil {
+		return nil, err
+	}
+	library, err := t.gen.Toolchain.Library(ctx, filepath.Join(dir, function+".a"), dir)
+	if err != nil {
+		return nil, err
+	}
+	return &build{name: name, library: library}, nil
+}
+
+// baselines makes all that were asked for; one that cannot be made is told and
+// stands in the report with the reason.
+func (t *tuner) baselines(ctx context.Context, dir func(name string) (string, error)) ([]build, error) {
+	var out []build
+	if len(t.o.Baselines) > 0 {
+		t.events.phase("baselines")
+	}
+	for _, name := range t.o.Baselines {
+		d, err := dir(name)
+		if err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		b, err := t.baseline(ctx, name, d)
+		took := time.Since(start)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if t.events.Baseline != nil {
+			t.events.Baseline(name, took, err)
+		}
+		line := BaselineReport{Name: name, Made: took.Seconds()}
+		if err != nil {
+			line.Failure = failureText(err)
+		} else {
+			out = append(out, *b)
+		}
+		t.report.Baselines = append(t.report.Baselines, line)
+	}
+	return out, nil
+}
+
+// failureText says in a line why something could not be had.
+func failureText(err error) string {
+	var limit *bridge.LimitError
+	var generator *bridge.GeneratorError
+	switch {
+	case errors.As(err, &limit):
+		return limit.Error()
+	case errors.As(err, &generator):
+		return fmt.Sprintf("its scheduler failed: %s", generator.Reason)
+	}
+	return err.Error()
+}

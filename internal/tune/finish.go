@@ -1,0 +1,247 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// finish names the winner, builds it ahead of time and races it against the
+// baselines in fresh processes.
+func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
+	if len(t.best) == 0 {
+		return fmt.Errorf("%w in %d tried; the database %s holds why each failed", ErrNothingWorked, t.report.Measured+t.report.Known, t.o.DB)
+	}
+	interrupted := stopped(stop)
+	order := t.finalists()
+	if !interrupted && len(order) > 1 {
+		t.events.phase("racing")
+		var err error
+		if order, err = t.raceFinalists(ctx, order); err != nil {
+			return err
+		}
+		interrupted = stopped(stop)
+	}
+	out, keep, err := t.outDir()
+	if err != nil {
+		return err
+	}
+	if !keep {
+		defer os.RemoveAll(out)
+	}
+	winner, err := t.buildWinner(ctx, order, out)
+	if err != nil {
+		return err
+	}
+	if keep {
+		t.report.Out = out
+	}
+	if !interrupted {
+		if err := t.raceBaselines(ctx, winner); err != nil {
+			return err
+		}
+	}
+	if keep {
+		t.events.phase("writing")
+		if t.report.Files, err = listFiles(out); err != nil {
+			return err
+		}
+	}
+	if interrupted {
+		return ErrInterrupted
+	}
+	return nil
+}
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// raceFinalists times the best of the screening against each other in rounds and
+// returns them fastest first. Screening sorts hundreds by few samples each; what
+// is first there is often only lucky.
+func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule) ([]schedule.Schedule, error) {
+	var racers []measure.Racer
+	var raced []schedule.Schedule
+	for _, s := range finalists {
+		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			continue // it was built before; what fails now is left out
+		}
+		defer c.Drop()
+		racers = append(racers, measure.InServer{Candidate: c})
+		raced = append(raced, s)
+	}
+	if len(racers) < 2 {
+		return finalists, nil
+	}
+	o := measure.DefaultRaceOptions()
+	o.Protocol, o.Drop, o.Progress = t.o.Protocol, 1.25, t.roundTold(o.MaxRounds)
+	race, err := o.Run(ctx, stream(t.o.Seed, "race/finalists"), racers)
+	if err != nil {
+		return nil, err
+	}
+	byTime := make([]int, len(raced))
+	for i := range byTime {
+		byTime[i] = i
+	}
+	slices.SortStableFunc(byTime, func(a, b int) int { return compareLanes(race.Lanes[a], race.Lanes[b]) })
+	out := make([]schedule.Schedule, len(raced))
+	for i, k := range byTime {
+		out[i] = raced[k]
+	}
+	return out, nil
+}
+
+// compareLanes puts those that finished the race first, by their fastest lap.
+func compareLanes(a, b measure.Lane) int {
+	out := func(l measure.Lane) int {
+		if l.Failure != nil {
+			return 2
+		}
+		if l.Dropped {
+			return 1
+		}
+		return 0
+	}
+	if d := out(a) - out(b); d != 0 {
+		return d
+	}
+	return int(a.Best() - b.Best())
+}
+
+func (t *tuner) roundTold(most int) func(int) {
+	if t.events.Round == nil {
+		return nil
+	}
+	return func(done int) { t.events.Round(done, most) }
+}
+
+// buildWinner writes the first of the schedules that Halide builds ahead of time;
+// all of them were built in the fork server, so that is the first but for faults of
+// the machine.
+func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
+	t.events.phase("building")
+	function := t.function()
+	var failures error
+	for _, s := range order {
+		source, err := t.source(s)
+		if err != nil {
+			return nil, err
+		}
+		outputs := slices.Clone(standardOutputs)
+		for _, e := range t.o.Emit {
+			if !slices.Contains(outputs, e) {
+				outputs = append(outputs, e)
+			}
+		}
+		if err := t.gen.Apply(ctx, s, source, bridge.Emission{Dir: out, Function: function, Outputs: outputs}); err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		// Linked beside the user's files, not among them.
+		tmp, err := os.MkdirTemp("", "protuner-link-")
+		if err != nil {
+			return nil, err
+		}
+		library, err := t.gen.Toolchain.Library(ctx, filepath.Join(out, function+".a"), tmp)
+		if err != nil {
+			os.RemoveAll(tmp)
+			failures = errors.Join(failures, err)
+			continue
+		}
+		t.report.Schedule = s.String()
+		t.report.Hash = s.HashString()
+		for _, r := range t.best {
+			if r.candidate.Schedule.Hash() == s.Hash() {
+				t.report.Origin = r.candidate.Origin
+				t.report.Seconds = r.seconds
+			}
+		}
+		return &build{name: "protuner", library: library}, nil
+	}
+	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
+}
+
+// raceBaselines compares the winner with each baseline, and says how sure that is.
+func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
+	defer os.RemoveAll(filepath.Dir(winner.library))
+	var dirs []string
+	defer func() {
+		for _, d := range dirs {
+			os.RemoveAll(d)
+		}
+	}()
+	rivals, err := t.baselines(ctx, func(name string) (string, error) {
+		d, err := os.MkdirTemp("", "protuner-"+name+"-")
+		dirs = append(dirs, d)
+		return d, err
+	})
+	if err != nil {
+		return err
+	}
+	runner, err := t.gen.Toolchain.Runner(ctx)
+	if err != nil {
+		return err
+	}
+	racers := []measure.Racer{t.fresh(runner, winner.library)}
+	for _, b := range rivals {
+		racers = append(racers, t.fresh(runner, b.library))
+	}
+	t.events.phase("final race")
+	o := measure.DefaultRaceOptions()
+	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
+	rng := stream(t.o.Seed, "race/final")
+	race, err := o.Run(ctx, rng, racers)
+	if err != nil {
+		return fmt.Errorf("the final race: %w", err)
+	}
+	floor := race.NoiseFloor(rng)
+	t.report.NoiseFloor = &floor
+	t.report.Rounds, t.report.Thrown = race.Rounds, race.Thrown
+	t.report.Final = race.Lanes[0].Best().Seconds()
+	for i, b := range rivals {
+		line := t.report.baseline(b.name)
+		lane := race.Lanes[i+1]
+		if lane.Failure != nil {
+			line.Failure = lane.Failure.Error()
+			continue
+		}
+		v := race.Compare(rng, i+1, 0)
+		line.Verdict, line.Seconds = &v, lane.Best().Seconds()
+	}
+	return nil
+}
+
+func (t *tuner) fresh(runner, library string) measure.Racer {
+	return measure.InFresh{Fresh: bridge.Fresh{
+		Runner: runner, Library: library, Function: t.function(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
+	}}
+}
+
+func listFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, filepath.Join(dir, e.Name()))
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package tune
+
+import (
+	"time"
+
+	"github.com/protuner/protuner/internal/measure"
+)
+
+// Report is what a run found; its JSON form is what `tune --json` prints and what
+// the database keeps. Times are in seconds.
+type Report struct {
+	Run       int64     `json:"run"` // its number in the database
+	DB        string    `json:"db"`
+	Key       string    `json:"key"` // of the workload in the database
+	Generator string    `json:"generator"`
+	Algorithm string    `json:"algorithm"`
+	Halide    string    `json:"halide"`
+	Target    string    `json:"target"`
+	Host      string    `json:"host"`
+	Threads   int       `json:"threads"`
+	Search    string    `json:"search"`
+	Seed      int64     `json:"seed"`
+	Budget    float64   `json:"budget"`
+	Started   time.Time `json:"started"`
+
+	Searched  float64        `json:"searched"`            // time spent searching
+	Exhausted bool           `json:"exhausted,omitempty"` // the search found no more to propose
+	Measured  int            `json:"measured"`            // schedules, by this run
+	Known     int            `json:"known"`               // schedules, by earlier runs under this key
+	Failures  map[string]int `json:"failures"`            // by status
+
+	Hash     string   `json:"hash"`     // of the winner
+	Schedule string   `json:"schedule"` // the winner's text
+	Origin   string   `json:"origin"`   // how the search came upon it
+	Seconds  float64  `json:"seconds"`  // the winner's best in the search
+	Out      string   `json:"out,omitempty"`
+	Files    []string `json:"files,omitempty"`
+
+	// The final race, of ahead-of-time builds in fresh processes.
+	Final      float64           `json:"final,omitempty"` // the winner's fastest lap
+	NoiseFloor *measure.Interval `json:"noise_floor,omitempty"`
+	Rounds     int               `json:"rounds,omitempty"`
+	Thrown     int               `json:"thrown,omitempty"`
+	Baselines  []BaselineReport  `json:"baselines,omitempty"`
+}
+
+// BaselineReport is one baseline's part in the final race.
+type BaselineReport struct {
+	Name    string           `json:"name"`
+	Made    float64          `json:"made"`              // how long its scheduler and build took
+	Failure string           `json:"failure,omitempty"` // why there is no verdict
+	Seconds float64          `json:"seconds,omitempty"` // fastest lap
+	Verdict *measure.Verdict `json:"verdict,omitempty"` // how many times faster the winner is
+}
+
+func (r *Report) baseline(name string) *BaselineReport {
+	for i := range r.Baselines {
+		if r.Baselines[i].Name == name {
+			return &r.Baselines[i]
+		}
+	}
+	r.Baselines = append(r.Baselines, BaselineReport{Name: name})
+	return &r.Baselines[len(r.Baselines)-1]
+}

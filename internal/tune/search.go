@@ -1,0 +1,196 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// measured is a candidate that came back.
+type measured struct {
+	candidate search.Candidate
+	result    measure.Result
+	err       error
+}
+
+// search proposes and measures until the budget, the trials or the strategy's ideas
+// are spent, or stop is closed.
+func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
+	t.events.phase("searching")
+	strategy, err := search.New(t.o.Search, t.space, stream(t.o.Seed, "search/"+t.o.Search))
+	if err != nil {
+		return err
+	}
+	known, err := t.recall(ctx, strategy)
+	if err != nil {
+		return err
+	}
+	local := measure.Local{Server: t.server, Lock: measure.NewHostLock()}
+	screener := &measure.Screener{Builder: local, Runner: local, Protocol: t.o.Protocol}
+	if len(t.best) > 0 {
+		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
+	}
+	started := time.Now()
+	budget, cancel := context.WithTimeout(ctx, t.o.Budget)
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-budget.Done():
+		}
+	}()
+
+	// One more than compile at once, so that one can be timed while the others compile.
+	width := t.o.Threads + 1
+	results := make(chan measured, width)
+	running, exhausted := 0, false
+	for {
+		for running < width && !exhausted && budget.Err() == nil {
+			if t.o.Trials > 0 && known+t.report.Measured+running >= t.o.Trials {
+				break
+			}
+			proposed, err := strategy.Propose(budget, 1)
+			if err != nil {
+				break // the budget's end
+			}
+			if len(proposed) == 0 {
+				exhausted = true
+				break
+			}
+			running++
+			go func(c search.Candidate) {
+				r, err := screener.Measure(budget, c.Schedule)
+				results <- measured{c, r, err}
+			}(proposed[0])
+		}
+		if running == 0 {
+			break
+		}
+		m := <-results
+		running--
+		if m.err != nil {
+			continue // cut off by the end of the budget: it was never measured
+		}
+		if err := t.take(ctx, strategy, m); err != nil {
+			return err
+		}
+		exhausted = false // it may have ideas again
+		t.tell(m, known, time.Since(started))
+	}
+	t.report.Searched = time.Since(started).Seconds()
+	t.report.Exhausted = exhausted
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// recall gives the strategy what earlier runs measured under this key.
+func (t *tuner) recall(ctx context.Context, strategy search.Strategy) (int, error) {
+	past, err := t.recorder.Known(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, m := range past {
+		state, ok := t.rebuild(m)
+		if !ok {
+			continue
+		}
+		c := search.Candidate{State: state, Schedule: state.Schedule(), Origin: m.Origin}
+		c.Hash = c.Schedule.Hash()
+		if c.Schedule.HashString() != m.Hash {
+			continue // the space has changed since; what it says now would be measured anew
+		}
+		n++
+		if err := t.learn(strategy, c, m.Status == "ok", m.Best.Seconds()); err != nil {
+			return n, err
+		}
+	}
+	t.report.Known = n
+	if n > 0 {
+		t.events.note("%d schedules were measured before and are not measured again", n)
+	}
+	return n, nil
+}
+
+// rebuild makes the state that a stored trace leads to.
+func (t *tuner) rebuild(m tunedb.Measurement) (*space.State, bool) {
+	if m.Trace == "" {
+		return nil, false
+	}
+	trace, err := t.space.ParseTrace(m.Trace)
+	if err != nil {
+		return nil, false
+	}
+	state, _, err := t.space.Replay(trace, space.Strict)
+	return state, err == nil && state.Complete()
+}
+
+// learn tells the strategy and the ranking of one outcome.
+func (t *tuner) learn(strategy search.Strategy, c search.Candidate, ok bool, seconds float64) error {
+	if ok {
+		r := ranked{c, seconds}
+		at, _ := slices.BinarySearchFunc(t.best, r, func(a, b ranked) int { return cmp.Compare(a.seconds, b.seconds) })
+		t.best = slices.Insert(t.best, at, r)
+	}
+	return strategy.Observe([]search.Outcome{{Candidate: c, OK: ok, Seconds: seconds}})
+}
+
+// take stores a measurement before anything is built on it.
+func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) error {
+	r := m.result
+	row := tunedb.Measurement{
+		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin,
+		Trace: t.space.FormatTrace(m.candidate.State.Trace()), Status: r.Status.String(), Message: r.Message,
+		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
+	}
+	if err := t.recorder.Record(context.WithoutCancel(ctx), row); err != nil {
+		return err
+	}
+	t.report.Measured++
+	if r.Status != measure.OK {
+		t.report.Failures[r.Status.String()]++
+	}
+	if r.Status == measure.InfraFailed {
+		return nil // it says nothing about the schedule
+	}
+	return t.learn(strategy, m.candidate, r.Status == measure.OK, r.Best().Seconds())
+}
+
+func (t *tuner) tell(m measured, known int, elapsed time.Duration) {
+	if t.events.Measured == nil {
+		return
+	}
+	p := Progress{
+		Status: m.result.Status, Origin: m.candidate.Origin, Seconds: m.result.Best().Seconds(), Done: t.report.Measured, Known: known,
+		Failures: map[measure.Status]int{}, Elapsed: elapsed, Budget: t.o.Budget, Trials: t.o.Trials,
+	}
+	for name, n := range t.report.Failures {
+		if s, err := measure.ParseStatus(name); err == nil {
+			p.Failures[s] = n
+		}
+	}
+	if len(t.best) > 0 {
+		p.Best = t.best[0].seconds
+		p.Improved = m.result.Status == measure.OK && t.best[0].candidate.Hash == m.candidate.Hash
+	}
+	t.events.Measured(p)
+}
+
+// finalists are the best schedules, one of each text.
+func (t *tuner) finalists() []schedule.Schedule {
+	var out []schedule.Schedule
+	for _, r := range t.best[:min(len(t.best), t.o.Finalists)] {
+		out = append(out, r.candidate.Schedule)
+	}
+	return out
+}

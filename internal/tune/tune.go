@@ -1,0 +1,213 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// manifest is what a run can be repeated from.
+type manifest struct {
+	Path      string   `json:"path"`
+	Flags     []string `json:"flags,omitempty"`
+	Search    string   `json:"search"`
+	Budget    string   `json:"budget"`
+	Trials    int      `json:"trials,omitempty"`
+	Seed      int64    `json:"seed"`
+	Baselines []string `json:"baselines,omitempty"`
+	Inputs    []string `json:"inputs,omitempty"`
+	Space     any      `json:"space"`
+	Protocol  any      `json:"protocol"`
+	CPU       string   `json:"cpu"`
+	Governor  string   `json:"governor,omitempty"`
+	SMT       string   `json:"smt,omitempty"`
+	Load      string   `json:"load,omitempty"` // at the start
+}
+
+func newManifest(o Options, so space.Options) manifest {
+	m := manifest{
+		Path: o.Generator.Path, Flags: o.Generator.CompileFlags, Search: o.Search, Budget: o.Budget.String(), Trials: o.Trials,
+		Seed: o.Seed, Baselines: o.Baselines, Inputs: o.Inputs, Space: so, Protocol: o.Protocol, CPU: CPUModel(),
+		Governor: firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		SMT:      firstLine("/sys/devices/system/cpu/smt/active"), Load: firstLine("/proc/loadavg"),
+	}
+	return m
+}
+
+// firstLine of a small file; empty where there is none.
+func firstLine(path string) string {
+	text, _ := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
+// tuner is one run.
+type tuner struct {
+	o        Options
+	events   Events
+	gen      *bridge.Generator
+	pipe     *pipeline.Pipeline
+	space    *space.Space
+	server   *bridge.Server
+	ref      *bridge.Reference
+	recorder *tunedb.Recorder
+	best     []ranked // fastest first
+	report   *Report
+}
+
+type ranked struct {
+	candidate search.Candidate
+	seconds   float64
+}
+
+// ErrInterrupted says that the run was stopped by its user; what was found until
+// then is in the report and in the files.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrNothingWorked says that no candidate ran and computed the right thing.
+var ErrNothingWorked = errors.New("no schedule ran and computed the right thing")
+
+// Run tunes one Generator. Closing stop ends the search at once and keeps the best
+// so far, without the final race; the error is then ErrInterrupted beside a report.
+// Cancelling ctx abandons everything but what is in the database.
+func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, &UsageError{err}
+	}
+	t := &tuner{o: o, events: events}
+	db, err := tunedb.Open(ctx, o.DB)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	defer db.Close()
+	inputs, err := t.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(inputs.dir)
+	if err := t.begin(ctx, db, inputs.list); err != nil {
+		return nil, err
+	}
+	if err := t.serve(ctx, inputs.list); err != nil {
+		return nil, err
+	}
+	defer t.server.Close()
+	if err := t.search(ctx, stop); err != nil {
+		return nil, err
+	}
+	err = t.finish(ctx, stop)
+	if err == nil {
+		err = t.recorder.End(ctx, t.report)
+	}
+	return t.report, err
+}
+
+// A UsageError is the user's to mend: what was asked for cannot be.
+type UsageError struct{ error }
+
+func (e *UsageError) Unwrap() error { return e.error }
+
+type madeInputs struct {
+	list []bridge.Input
+	dir  string // holds converted files
+}
+
+func (t *tuner) describe(ctx context.Context) (made madeInputs, err error) {
+	t.events.phase("describing")
+	g := t.o.Generator
+	g.Threads = t.o.Threads
+	if t.gen, err = bridge.Open(ctx, g); err != nil {
+		return made, &UsageError{err}
+	}
+	if t.pipe, err = t.gen.Describe(ctx); err != nil {
+		return made, &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
+	}
+	for _, r := range t.pipe.Refusals {
+		return made, &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
+	}
+	if made.dir, err = os.MkdirTemp("", "protuner-inputs-"); err != nil {
+		return made, err
+	}
+	if made.list, err = measure.Inputs(t.pipe, t.o.Inputs, t.o.Seed, made.dir); err != nil {
+		os.RemoveAll(made.dir)
+		return made, &UsageError{err}
+	}
+	return made, nil
+}
+
+func (t *tuner) begin(ctx context.Context, db *tunedb.DB, inputs []bridge.Input) error {
+	so := space.Defaults(t.o.Threads)
+	var err error
+	if t.space, err = space.New(t.pipe, so); err != nil {
+		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
+	}
+	w, err := workload(t.o, t.gen, t.pipe, inputs)
+	if err != nil {
+		return err
+	}
+	if t.recorder, err = db.Begin(ctx, w, newManifest(t.o, so)); err != nil {
+		return err
+	}
+	t.report = &Report{
+		Run: t.recorder.RunID(), DB: db.Path(), Key: w.Key(), Generator: t.gen.Name, Algorithm: t.pipe.Algorithm, Halide: w.Halide,
+		Target: w.Target, Host: w.Host, Threads: t.o.Threads, Search: t.o.Search, Seed: t.o.Seed,
+		Budget: t.o.Budget.Seconds(), Failures: map[string]int{}, Started: time.Now(),
+	}
+	return nil
+}
+
+func (t *tuner) serve(ctx context.Context, inputs []bridge.Input) (err error) {
+	t.events.phase("reference")
+	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
+		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: inputs,
+		CPUs: measure.PhysicalCPUs(t.o.Threads),
+	})
+	if err != nil {
+		return err
+	}
+	t.ref, err = t.server.Reference(ctx, measure.PlainSchedule(t.pipe))
+	if err != nil {
+		t.server.Close()
+		return fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err)
+	}
+	return nil
+}
+
+// binding and body of the winner's .schedule.h.
+func (t *tuner) source(s schedule.Schedule) (string, error) {
+	return s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm)
+}
+
+// function is the name of the pipeline's function in what is written.
+func (t *tuner) function() string {
+	if t.o.Function != "" {
+		return t.o.Function
+	}
+	return t.gen.Name
+}
+
+// outDir makes the folder for the winner's files; a temporary one where none is
+// wanted, which keep tells.
+func (t *tuner) outDir() (dir string, keep bool, err error) {
+	if t.o.Out == "" {
+		dir, err = os.MkdirTemp("", "protuner-out-")
+		return dir, false, err
+	}
+	if err := os.MkdirAll(t.o.Out, 0o755); err != nil {
+		return "", true, fmt.Errorf("cannot make the folder %s: %w; name one that can be written with -o", t.o.Out, err)
+	}
+	dir, err = filepath.Abs(t.o.Out)
+	return dir, true, err
+}

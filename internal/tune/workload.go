@@ -1,0 +1,84 @@
+package tune
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"math/rand"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// workload spells out everything that changes what a schedule's time is.
+func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bridge.Input) (tunedb.Workload, error) {
+	w := tunedb.Workload{
+		Algorithm: p.Algorithm, Generator: g.Name, Structure: slices.Clone(p.Structure), Halide: g.Toolchain.Halide.Version,
+		Target: p.Target, Host: hostName(), Threads: o.Threads, Protocol: measure.ProtocolVersion,
+	}
+	for _, param := range g.Params {
+		w.Params = append(w.Params, param.Name+"="+param.Value)
+	}
+	slices.Sort(w.Params)
+	for _, f := range p.Funcs {
+		if f.Output {
+			w.Estimates = append(w.Estimates, fmt.Sprintf("%s %v", f.Name, f.Estimate))
+		}
+	}
+	for _, param := range p.Params {
+		w.Estimates = append(w.Estimates, fmt.Sprintf("%s %v %v %s", param.Name, param.Mins, param.Extents, param.Value))
+	}
+	for _, in := range inputs {
+		text := in.Name + "=" + in.Fill
+		if path, ok := strings.CutPrefix(in.Fill, "raw:"); ok {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return w, err
+			}
+			text = fmt.Sprintf("%s=sha256:%x", in.Name, sha256.Sum256(content))
+		}
+		if in.Value != nil {
+			text = fmt.Sprintf("%s=%v", in.Name, *in.Value)
+		}
+		w.Inputs = append(w.Inputs, fmt.Sprintf("%s %v", text, in.Extents))
+	}
+	return w, nil
+}
+
+// hostName says on what kind of machine times were taken.
+func hostName() string {
+	return fmt.Sprintf("%s, %d processors", CPUModel(), runtime.NumCPU())
+}
+
+// CPUModel is the processor's name as Linux gives it.
+func CPUModel() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// stream is a source of randomness of its own for each purpose, all from one seed,
+// so that one purpose's use of it does not shift another's.
+func stream(seed int64, name string) *rand.Rand {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s", seed, name))
+	var s int64
+	for _, b := range sum[:8] {
+		s = s<<8 | int64(b)
+	}
+	return rand.New(rand.NewSource(s))
+}

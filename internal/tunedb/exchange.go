@@ -1,0 +1,131 @@
+package tunedb
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// line is one line of an export: a measurement with the workload it belongs to.
+type line struct {
+	Version     int         `json:"version"`
+	Workload    Workload    `json:"workload"`
+	Measurement Measurement `json:"measurement"`
+}
+
+// exchangeVersion is raised whenever a line changes its meaning.
+const exchangeVersion = 1
+
+// maxLine bounds one line: the longest schedules have some thousand directives.
+const maxLine = 16 << 20
+
+// Export writes every measurement as one line of JSON, workloads and measurements
+// in a fixed order.
+func (db *DB) Export(ctx context.Context, w io.Writer) (n int, err error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT id, manifest FROM workloads ORDER BY key`)
+	if err != nil {
+		return 0, db.explain(err)
+	}
+	type entry struct {
+		id   int64
+		text string
+	}
+	var all []entry
+	for rows.Next() {
+		var e entry
+		if err := rows.Scan(&e.id, &e.text); err != nil {
+			rows.Close()
+			return 0, db.explain(err)
+		}
+		all = append(all, e)
+	}
+	if err := rows.Close(); err != nil {
+		return 0, db.explain(err)
+	}
+	out := json.NewEncoder(w)
+	for _, e := range all {
+		l := line{Version: exchangeVersion}
+		if err := json.Unmarshal([]byte(e.text), &l.Workload); err != nil {
+			return n, fmt.Errorf("database %s: workload %d: %w", db.path, e.id, err)
+		}
+		ms, err := db.measurements(ctx, `m.workload = ? ORDER BY m.taken, s.hash`, e.id)
+		if err != nil {
+			return n, err
+		}
+		for _, m := range ms {
+			l.Measurement = m
+			if err := out.Encode(l); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Import takes in what Export wrote, all of it or, where a line cannot be read,
+// none. What was measured under a key before stays as it is.
+func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	err = db.tx(ctx, func(tx *sql.Tx) error {
+		type target struct{ workload, run int64 }
+		runs := map[string]target{}
+		for number := 1; lines.Scan(); number++ {
+			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+				continue
+			}
+			l, err := decodeLine(lines.Bytes())
+			if err != nil {
+				return fmt.Errorf("line %d: %w", number, err)
+			}
+			key := l.Workload.Key()
+			t, ok := runs[key]
+			if !ok {
+				if t.workload, err = putWorkload(ctx, tx, l.Workload); err != nil {
+					return err
+				}
+				now := stamp(time.Now())
+				err = tx.QueryRowContext(ctx, `INSERT INTO runs (workload, manifest, started, ended) VALUES (?, '{"imported":true}', ?, ?) RETURNING id`,
+					t.workload, now, now).Scan(&t.run)
+				if err != nil {
+					return err
+				}
+				runs[key] = t
+			}
+			if err := putMeasurement(ctx, tx, t.workload, t.run, l.Workload.Algorithm, l.Measurement); err != nil {
+				return err
+			}
+			n++
+		}
+		return lines.Err()
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+func decodeLine(text []byte) (line, error) {
+	var l line
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return l, fmt.Errorf("it is no exported measurement: %w", err)
+	}
+	if l.Version != exchangeVersion {
+		return l, fmt.Errorf("it has version %d, this protuner reads %d", l.Version, exchangeVersion)
+	}
+	if l.Workload.Algorithm == "" || l.Measurement.Hash == "" || l.Measurement.Status == "" {
+		return l, fmt.Errorf("it names no algorithm, schedule or status")
+	}
+	if (l.Measurement.Status == "ok") != (l.Measurement.Best > 0) {
+		return l, fmt.Errorf("its status %s and its time %v do not go together", l.Measurement.Status, l.Measurement.Best)
+	}
+	return l, nil
+}
