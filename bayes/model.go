@@ -36,7 +36,7 @@ func (o *Options) dims(s *space.Space, enc *space.Encoder) []gp.Dim {
 	var out []gp.Dim
 	groups, last := 0, -1
 	for _, c := range enc.Columns() {
-		shared := o.Surrogate.ScalePerParameter || params[c.Param].Type != space.Permutation
+		shared := !o.Surrogate.ScalePerColumn || params[c.Param].Type != space.Permutation
 		if c.Param != last || !shared {
 			groups++
 		}

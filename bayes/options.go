@@ -46,7 +46,7 @@ type Options struct {
 	// is otherwise evaluated first where it is complete and feasible.
 	NoDefault bool `json:"no_default,omitempty"`
 	// Initial is the number of trials, Start included, before a model is used;
-	// default: one more than the parameters, but 5 to 10.
+	// default 6.
 	Initial int `json:"initial,omitempty"`
 	// Method of the search; default Bayesian. The fields below only matter then.
 	Method Method `json:"method,omitempty"`
@@ -70,10 +70,9 @@ type Surrogate struct {
 	Metric string `json:"metric,omitempty"`
 	// NoPrior drops the Gamma(1.3, 0.1) prior of the length scales.
 	NoPrior bool `json:"no_prior,omitempty"`
-	// ScalePerParameter gives a permutation one length scale, as section 3.2 of
-	// the paper is worded, instead of one for each of its columns, as its
-	// program has it.
-	ScalePerParameter bool `json:"scale_per_parameter,omitempty"`
+	// ScalePerColumn gives a permutation a length scale for each of its columns,
+	// as the paper's program has it, instead of one, as its section 3.2 says.
+	ScalePerColumn bool `json:"scale_per_column,omitempty"`
 	// Samples random hyperparameters are tried, Refine of them improved, by at
 	// most Evals likelihood evaluations each, whenever a full fit is made.
 	// Default 20, 3, 40.
@@ -156,8 +155,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// filled returns o with its defaults for a space of the given dimension.
-func (o Options) filled(parameters int) Options {
+// filled returns o with its defaults.
+func (o Options) filled() Options {
 	def := func(n *int, v int) {
 		if *n == 0 {
 			*n = v
@@ -166,7 +165,7 @@ func (o Options) filled(parameters int) Options {
 	if o.Method == "" {
 		o.Method = Bayesian
 	}
-	def(&o.Initial, max(5, min(10, parameters+1)))
+	def(&o.Initial, 6)
 	def(&o.Surrogate.Samples, 20)
 	def(&o.Surrogate.Refine, 3)
 	def(&o.Surrogate.Evals, 40)

@@ -103,7 +103,7 @@ func Open(ctx context.Context, sp *space.Space, opts Options, store Store) (*Stu
 	if store == nil {
 		store = memory{}
 	}
-	s := &Study{space: sp, opts: opts.filled(len(sp.Params())), store: store, seen: map[string]*Trial{}}
+	s := &Study{space: sp, opts: opts.filled(), store: store, seen: map[string]*Trial{}}
 	text, err := json.Marshal(s.opts)
 	if err != nil {
 		return nil, err
