@@ -166,7 +166,8 @@ type taskOption struct {
 // taskOptions lists the parallel tilings of f, which is at root, those that leave
 // fewest cores idle first. (Adams et al.'s code; section 3.2 gives the bounds on
 // the number of tasks.) The candidates are the tilings of its pure stage read as
-// tile sizes, and every iteration as a task of its own.
+// tile sizes, with RoundTasks as numbers of tiles too, and every iteration as a
+// task of its own.
 func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 	var pure []int64
 	for _, l := range root.Children {
@@ -178,7 +179,17 @@ func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 	for i := range entire {
 		entire[i] = 1
 	}
-	tiles := append(slices.Clip(sp.tilings(pure, splits)), entire)
+	tiles := slices.Clip(sp.tilings(pure, splits))
+	if sp.o.RoundTasks {
+		for _, t := range sp.tilings(pure, splits) {
+			round := make([]int64, len(t))
+			for i := range t {
+				round[i] = ceilDiv(pure[i], t[i])
+			}
+			tiles = append(tiles, round)
+		}
+	}
+	tiles = append(tiles, entire)
 	cores := float64(sp.o.Parallelism)
 	seen := map[string]bool{}
 	var options []taskOption

@@ -78,7 +78,7 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 		say(schedule.Parallel, []string{v}, nil)
 	}
 	for _, v := range st.vars {
-		if v.there && v.unrolled {
+		if v.there && v.unrolled && !v.parallel {
 			say(schedule.Unroll, []string{v.name}, nil)
 		}
 	}

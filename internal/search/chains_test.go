@@ -1,0 +1,195 @@
+package search
+
+import (
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// funcs numbers Funcs by name.
+func funcs(t *testing.T, sp *space.Space, names ...string) []int {
+	t.Helper()
+	var out []int
+	for _, n := range names {
+		f := slices.IndexFunc(sp.Pipeline().Funcs, func(f pipeline.Func) bool { return f.Name == n })
+		if f < 0 {
+			t.Fatalf("no Func %s", n)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// isHandWritten holds for harris as people write it: strips of rows in parallel;
+// the grey image and both gradients stored per strip and computed per row, along
+// which they are vectorised; all else inlined.
+func isHandWritten(sp *space.Space, s *space.State, rows string) bool {
+	want := strings.ReplaceAll(`output compute root vector x
+output tasks [1536,ROWS]
+grad_y compute output [1536,1] store output [1536,ROWS] vector x
+grad_x compute output [1536,1] store output [1536,ROWS] vector x
+luma compute output [1536,1] store output [1536,ROWS] vector x
+`, "ROWS", rows)
+	var lines []string
+	for _, l := range strings.SplitAfter(sp.FormatTrace(s.Trace()), "\n") {
+		if !strings.HasSuffix(l, " inline\n") {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, "") == want
+}
+
+// From everything inlined, and from everything at root, one chain move over the
+// last layers and one over the others make the hand-written harris.
+func TestChainMovesReachTheHandWrittenHarris(t *testing.T) {
+	// Strips of 32 of its 2554 rows are 80 tasks: within 16 a core from 5 cores on.
+	sp := newSpace(t, "harris.h21", 8)
+	stencils := funcs(t, sp, "grad_x", "grad_y", "luma")
+	output := funcs(t, sp, "output")[0]
+	others := slices.DeleteFunc(sp.Upstream(output), func(f int) bool { return slices.Contains(stencils, f) })
+	m := &mover{sp: sp, rng: rand.New(rand.NewSource(1))}
+	slide := func(s *space.State, of []int) *space.State {
+		t.Helper()
+		next, ok := m.slide(planOf(s), chain{owner: space.Reader{Func: output}, funcs: of}, 1, 32)
+		if !ok {
+			t.Fatalf("cannot slide in\n%v", s)
+		}
+		return next
+	}
+	inline := func(s *space.State) *space.State {
+		p := planOf(s)
+		for _, f := range others {
+			p.inline(f)
+		}
+		return p.state()
+	}
+	for name, s := range map[string]*space.State{
+		"inlined": slide(everyInline(sp).state(), stencils),
+		"root":    inline(slide(everyRoot(sp, false).state(), sp.Upstream(output))),
+	} {
+		if name == "inlined" {
+			s = inline(s) // what could not be inlined while luma was
+		}
+		if !isHandWritten(sp, s, "32") {
+			t.Errorf("from everything %s:\n%s%v", name, sp.FormatTrace(s.Trace()), s)
+		}
+	}
+	// The sets that moves draw their chains from hold those layers.
+	bands := layers(sp, output)
+	if last := slices.Sorted(slices.Values(slices.Concat(bands[len(bands)-2:]...))); !slices.Equal(last, slices.Sorted(slices.Values(stencils))) {
+		t.Errorf("the last two layers of harris are %v, not %v", last, stencils)
+	}
+}
+
+// The search itself finds it from nothing: a judge that pays for nothing else
+// than closeness in time to what we know of harris leads there in a few hundred
+// candidates.
+func TestEvolutionFindsSlidingChains(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 8)
+	s := newStrategy(t, "evolve", sp, 1)
+	found := false
+	run(t, s, 30, 10, func(c Candidate) Outcome {
+		slid := 0
+		seconds := 10.0
+		for _, d := range c.State.Trace() {
+			switch {
+			case d.Kind == space.Compute && !d.Compute.Equal(d.Store):
+				slid++
+				seconds--
+			case d.Kind == space.Inline:
+				seconds -= 0.2
+			}
+		}
+		found = found || slid >= 3
+		return Outcome{Candidate: c, OK: true, Seconds: seconds + pretend(c)}
+	})
+	if !found {
+		t.Error("no chain of three slides in 300 candidates")
+	}
+}
+
+// Every move, on whatever parents, gives complete states with valid schedules, and
+// each kind of move changes something sometimes.
+func TestMovesStayLegal(t *testing.T) {
+	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21"} {
+		p := described(t, name)
+		sp := newSpace(t, name, 4)
+		rng := rand.New(rand.NewSource(4))
+		m := &mover{sp: sp, rng: rng}
+		var parents []*space.State
+		for _, c := range Prototypes(sp) {
+			parents = append(parents, c.State)
+		}
+		for range 5 {
+			parents = append(parents, rollout(sp.Start(), rng))
+		}
+		for _, mv := range moves {
+			changed := 0
+			for range 30 {
+				from, other := parents[rng.Intn(len(parents))], parents[rng.Intn(len(parents))]
+				s, ok := mv.apply(m, from, other)
+				if !ok {
+					continue
+				}
+				if err := s.Schedule().Check(p.Binding()); err != nil || !s.Complete() {
+					t.Fatalf("%s: %s: %v\n%v", name, mv.name, err, s)
+				}
+				if s.Key() != from.Key() {
+					changed++
+				}
+			}
+			if changed == 0 && name == "harris.h21" {
+				t.Errorf("%s: %s changed nothing in 30 tries", name, mv.name)
+			}
+		}
+	}
+}
+
+func TestPrototypesDiffer(t *testing.T) {
+	for _, name := range []string{"harris.h21", "hist.h21", "bilateral_grid.h21", "camera_pipe.h21", "scalar.h21"} {
+		sp := newSpace(t, name, 2)
+		cs := Prototypes(sp)
+		if len(cs) < 1 || name == "harris.h21" && len(cs) < 12 {
+			t.Errorf("%s: %d prototypes", name, len(cs))
+		}
+		seen := map[uint64]bool{}
+		for _, c := range cs {
+			if seen[c.Hash] {
+				t.Errorf("%s: %s is there twice", name, c.Origin)
+			}
+			seen[c.Hash] = true
+			if err := c.Schedule.Check(described(t, name).Binding()); err != nil {
+				t.Errorf("%s: %s: %v", name, c.Origin, err)
+			}
+		}
+	}
+}
+
+func TestCreditFollowsPay(t *testing.T) {
+	c := newCredit(4)
+	rng := rand.New(rand.NewSource(1))
+	for range 200 {
+		k := c.draw(rng)
+		reward := 0.0
+		if k == 2 {
+			reward = 0.5
+		}
+		c.pay(k, reward)
+	}
+	count := make([]int, 4)
+	for range 1000 {
+		count[c.draw(rng)]++
+	}
+	if count[2] < 500 {
+		t.Errorf("the kind that pays is drawn %d times in 1000", count[2])
+	}
+	for k, n := range count {
+		if n < 30 {
+			t.Errorf("kind %d was given up: %d times in 1000", k, n)
+		}
+	}
+}

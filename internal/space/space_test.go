@@ -1,0 +1,408 @@
+package space
+
+import (
+	"errors"
+	"math"
+	"math/rand"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{Defaults(1), Adams(64)} {
+		if err := o.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, change := range map[string]func(*Options){
+		"parallelism": func(o *Options) { o.Parallelism = 0 },
+		"tasks":       func(o *Options) { o.TasksPerCore = 0 },
+		"idle":        func(o *Options) { o.IdleLimit = math.NaN() },
+		"retile":      func(o *Options) { o.RetileIdleLimit = 0.5 },
+		"recompute":   func(o *Options) { o.Recompute = 0 },
+		"inlined":     func(o *Options) { o.InlinedCalls = 0 },
+		"unroll":      func(o *Options) { o.UnrollLimit = 0 },
+		"stack":       func(o *Options) { o.StackBytes = -1 },
+	} {
+		o := Defaults(2)
+		change(&o)
+		err := o.Validate()
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := New(toy(16, 8), o); err == nil {
+			t.Errorf("%s: New took it", name)
+		}
+	}
+}
+
+func TestRefusesPipelines(t *testing.T) {
+	refused := toy(16, 8, 1)
+	refused.Refusals = []pipeline.Refusal{{Func: "b", Reason: "it is on strike"}}
+	far := toy(16, 8)
+	far.Funcs[0].Estimate[0].Max = 1 << 40
+	backwards := toy(16, 8, 1)
+	backwards.Funcs[0].Stages[0].Edges[0].Producer = 0
+	for want, p := range map[string]*pipeline.Pipeline{
+		"no Funcs":               {Generator: "none"},
+		"b cannot be scheduled":  refused,
+		"leaves Halide's int32":  far,
+		"region of a is empty":   toy(0, 8),
+		"does not come after it": backwards,
+	} {
+		if _, err := New(p, Defaults(2)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestTilings(t *testing.T) {
+	for _, size := range [][]int64{{1}, {2}, {7}, {16}, {1530, 2554}, {5, 1, 3}, {64, 64, 3, 3}} {
+		full := 1.0
+		for _, s := range size {
+			full *= float64(s)
+		}
+		seen := map[string]bool{}
+		for _, kind := range []tilingKind{splits, whole} {
+			for _, u := range tilings(size, kind) {
+				if len(u) != len(size) || kind == splits && seen[sizeKey(u)] {
+					t.Fatalf("%v: tiling %v", size, u)
+				}
+				if kind == splits {
+					seen[sizeKey(u)] = true
+				}
+				outer := 1.0
+				for i := range u {
+					inner := ceilDiv(size[i], u[i])
+					if u[i] < 1 || inner*u[i]*7 > max(size[i]*8, size[i]*7) {
+						t.Errorf("%v: tiling %v wastes too much", size, u)
+					}
+					if kind == whole && u[i] != 1 && u[i] != size[i] {
+						t.Errorf("%v: %v splits a loop", size, u)
+					}
+					outer *= float64(u[i])
+				}
+				if outer == 1 || outer == full {
+					t.Errorf("%v: tiling %v is trivial", size, u)
+				}
+			}
+		}
+	}
+	// By hand: inner sizes 1 2 4 8, outer sizes 1 2 (4 and up are there already),
+	// and 3, for two loops of which not both may be trivial.
+	got := tilings([]int64{1, 16}, splits)
+	want := [][]int64{{1, 8}, {1, 4}, {1, 2}, {1, 6}}
+	if len(got) != len(want) {
+		t.Fatalf("tilings of a loop of 16: %v, want %v", got, want)
+	}
+	for i := range want {
+		if !slices.Equal(got[i], want[i]) {
+			t.Fatalf("tilings of a loop of 16: %v, want %v", got, want)
+		}
+	}
+}
+
+// complete walks the whole space and returns the keys of its complete states.
+func complete(t *testing.T, sp *Space, check func(*State)) map[uint64]*State {
+	t.Helper()
+	out := map[uint64]*State{}
+	var walk func(s *State)
+	walk = func(s *State) {
+		as := s.Actions(nil)
+		if len(as) == 0 {
+			if !s.Complete() {
+				t.Fatalf("no action, and not complete:\n%v", s)
+			}
+			out[s.Key()] = s
+			return
+		}
+		if s.Complete() {
+			t.Fatalf("complete, and still %d actions", len(as))
+		}
+		check(s)
+		for i, a := range as {
+			for _, b := range as[:i] {
+				if a.Same(b) {
+					t.Fatalf("action %v twice", a)
+				}
+			}
+			next := s.Next(a)
+			if next.Depth() <= s.Depth() {
+				t.Fatalf("%v leads nowhere", a)
+			}
+			walk(next)
+		}
+	}
+	walk(sp.Start())
+	return out
+}
+
+// Every state of small spaces: Sample draws exactly the legal actions, each with
+// the probability its comment gives; all complete states have valid schedules that
+// their traces rebuild; and drawing to the end finds all of them and no other.
+func TestBruteForce(t *testing.T) {
+	for name, c := range map[string]struct {
+		p *pipeline.Pipeline
+		o Options
+	}{
+		"stencil":     {toy(8, 6, 2), Defaults(2)},
+		"one core":    {toy(8, 4, 1), Defaults(1)},
+		"adams":       {toy(8, 6, 2), Adams(2)},
+		"with input":  {asInput(toy(8, 4, 1, 1)), Defaults(2)},
+		"three Funcs": {toy(8, 2, 0, 1), Adams(2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sp := newSpace(t, c.p, c.o)
+			rng := rand.New(rand.NewSource(3))
+			states := 0
+			all := complete(t, sp, func(s *State) {
+				if states++; states <= 60 {
+					checkSample(t, s, rng)
+				}
+			})
+			if len(all) < 4 {
+				t.Fatalf("only %d complete states: nothing was tested", len(all))
+			}
+			for _, s := range all {
+				if err := s.Schedule().Check(c.p.Binding()); err != nil {
+					t.Fatalf("%v\n%v", err, s)
+				}
+				again, _, err := sp.Replay(s.Trace(), Strict)
+				if err != nil || again.Key() != s.Key() {
+					t.Fatalf("its trace gives another state (%v):\n%v", err, s)
+				}
+			}
+			found := map[uint64]bool{}
+			for range 60 * len(all) {
+				s := rollout(sp.Start(), rng)
+				if all[s.Key()] == nil {
+					t.Fatalf("drew what is not in the space:\n%v", s)
+				}
+				found[s.Key()] = true
+			}
+			if len(found) < len(all)*9/10 {
+				t.Errorf("60 draws a state found %d of %d", len(found), len(all))
+			}
+		})
+	}
+}
+
+// checkSample draws from one state and compares with what Sample documents by
+// Pearson's chi-squared test, at a level that one in a million tests exceeds.
+func checkSample(t *testing.T, s *State, rng *rand.Rand) {
+	t.Helper()
+	as := s.Actions(nil)
+	p := documented(s, as)
+	const draws = 2000
+	count := make([]int, len(as))
+	for range draws {
+		a, ok := s.Sample(rng)
+		i := slices.IndexFunc(as, a.Same)
+		if !ok || i < 0 {
+			t.Fatalf("drew %v, which is not legal in\n%v", a, s)
+		}
+		count[i]++
+	}
+	chi, freedom := 0.0, -1.0
+	rest, restCount := 0.0, 0 // cells too small for the test are taken together
+	for i := range as {
+		if p[i] <= 0 {
+			t.Fatalf("legal action %v is never drawn", as[i])
+		}
+		if e := p[i] * draws; e < 5 {
+			rest, restCount = rest+e, restCount+count[i]
+		} else {
+			chi += (float64(count[i]) - e) * (float64(count[i]) - e) / e
+			freedom++
+		}
+	}
+	if rest > 0 {
+		chi += (float64(restCount) - rest) * (float64(restCount) - rest) / rest
+		freedom++
+	}
+	// Wilson and Hilferty's approximation of the quantile, 4.75 deviations out.
+	if freedom > 0 {
+		v := 2 / (9 * freedom)
+		if limit := freedom * math.Pow(1-v+4.75*math.Sqrt(v), 3); chi > max(limit, 24) {
+			t.Errorf("chi-squared %.1f over %.1f with %g degrees of freedom: %v drawn, %v expected in\n%v", chi, limit, freedom, count, p, s)
+		}
+	}
+}
+
+// documented computes the probabilities that Sample's comment gives.
+func documented(s *State, as []Action) []float64 {
+	p := make([]float64, len(as))
+	f, kind := s.Deciding()
+	if kind == Tasks {
+		for i := range p {
+			p[i] = 1 / float64(len(p))
+		}
+		return p
+	}
+	inline, can := s.inlineAction(f)
+	fams := s.sp.families(s.root, f)
+	if can && s.sp.nodes[f].onlyInline || s.sp.nodes[f].MustInline != "" {
+		fams = nil
+	}
+	total := 0.0
+	put := func(a Action, w float64) {
+		if i := slices.IndexFunc(as, a.Same); i >= 0 {
+			p[i] += w
+			total += w
+		}
+	}
+	if can {
+		put(inline, 1)
+	}
+	for _, fam := range fams {
+		tiles := fam.tiles
+		if tiles == nil {
+			tiles = [][]int64{nil}
+		}
+		for _, tile := range tiles {
+			a := *fam.at
+			a.Tile = tile
+			inners := fam.inners
+			if inners == nil {
+				inners = [][]int64{nil}
+			}
+			if fam.deep {
+				inners = append([][]int64{nil}, s.deepInners(a)...)
+			}
+			for _, inner := range inners {
+				a.Inner = inner
+				put(a, 1/float64(len(tiles)*len(inners)))
+			}
+		}
+	}
+	for i := range p {
+		p[i] /= total
+	}
+	return p
+}
+
+func TestStatesAreShared(t *testing.T) {
+	sp := newSpace(t, described(t, "harris.h21"), Defaults(2))
+	want := rollout(sp.Start(), rand.New(rand.NewSource(9))).Key()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if got := rollout(sp.Start(), rand.New(rand.NewSource(9))).Key(); got != want {
+				t.Errorf("the same draws gave %x and %x", got, want)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// A step changes the path to what it touches and nothing else.
+func TestSharing(t *testing.T) {
+	sp := newSpace(t, described(t, "harris.h21"), Defaults(2))
+	var s *State
+	for s = sp.Start(); !s.Complete(); {
+		f, kind := s.Deciding()
+		a := Action{Kind: kind, Func: f, Vector: 0}
+		if kind == Tasks {
+			a = s.Actions(nil)[0]
+		}
+		next := s.Next(a)
+		for i, l := range s.root.Children {
+			if l.Func != f && next.root.Children[i] != l {
+				t.Fatalf("deciding about %s copied %s", sp.nodes[f].Name, sp.nodes[l.Func].Name)
+			}
+		}
+		s = next
+	}
+}
+
+func TestReplayRepairs(t *testing.T) {
+	p := toy(64, 64, 2, 2)
+	sp := newSpace(t, p, Defaults(2))
+	trace, err := sp.ParseTrace("b compute a [64,1] store a [64,16] vector x\nc inline\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err := sp.Replay(trace, Strict); err != nil || s.Complete() || s.Depth() != 0 {
+		t.Errorf("a strict replay without the output's decision: %v, %v", s, err)
+	}
+	s, repaired, err := sp.Replay(trace, Nearest)
+	if err != nil || !s.Complete() || len(repaired) > 0 {
+		t.Fatalf("repaired %v, %v", repaired, err)
+	}
+	// An output cannot be inlined.
+	bad := append([]Decision{{Func: 0, Kind: Inline}}, trace...)
+	if _, _, err := sp.Replay(bad, Strict); !errors.Is(err, ErrIllegal) {
+		t.Errorf("strict: %v", err)
+	}
+	if s, repaired, err := sp.Replay(bad, Nearest); err != nil || !slices.Equal(repaired, []int{0}) || !s.Complete() {
+		t.Errorf("nearest: repaired %v, %v", repaired, err)
+	}
+	if _, _, err := sp.Replay([]Decision{{Func: 7, Kind: Inline}}, Nearest); err == nil {
+		t.Error("a Func that is not there was replayed")
+	}
+}
+
+// Where computing more would read beyond an input nothing is rounded up, and a
+// sliding window that would have to start early is not offered.
+func TestInputsAreNotOverread(t *testing.T) {
+	unclamped := asInput(toy(64, 64, 2, 2, 2))
+	free := toy(64, 64, 2, 2, 2)
+	rng := rand.New(rand.NewSource(5))
+	tails := func(p *pipeline.Pipeline) map[string]int {
+		sp := newSpace(t, p, Defaults(2))
+		words := map[string]int{}
+		for range 200 {
+			for _, d := range rollout(sp.Start(), rng).Schedule().Directives {
+				if d.Op == schedule.Split {
+					words[d.Word]++
+				}
+			}
+		}
+		return words
+	}
+	if w := tails(unclamped); w[roundUp] > 0 || w[shift] == 0 {
+		t.Errorf("tails with an input that ends: %v", w)
+	}
+	if w := tails(free); w[roundUp] == 0 {
+		t.Errorf("tails without inputs: %v", w)
+	}
+	sp := newSpace(t, unclamped, Defaults(2))
+	// Two rows at a time over a window of three: the extra iteration would begin a
+	// row early.
+	trace, err := sp.ParseTrace("a tasks [64,32]\nb compute a [64,4] store a [64,32] vector x\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, repaired, _ := sp.Replay(trace, Nearest); len(repaired) == 0 {
+		t.Errorf("slides by four rows over an overlap of two:\n%v", s)
+	}
+}
+
+func FuzzParseTrace(f *testing.F) {
+	b := toy(64, 64, 2, 2)
+	sp, err := New(b, Defaults(2))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("b compute a [64,1] store a [64,16] vector x\nc inline\na tasks serial\n")
+	f.Add("a compute root vector none")
+	f.Add("\"a\" tasks [1,2]")
+	f.Fuzz(func(t *testing.T, text string) {
+		trace, err := sp.ParseTrace(text)
+		if err != nil {
+			return
+		}
+		again, err := sp.ParseTrace(sp.FormatTrace(trace))
+		if err != nil || sp.FormatTrace(again) != sp.FormatTrace(trace) {
+			t.Fatalf("%q reads as %q, and that not again: %v", text, sp.FormatTrace(trace), err)
+		}
+		if s, _, err := sp.Replay(trace, Nearest); err != nil || !s.Complete() {
+			t.Fatal(err)
+		}
+	})
+}
