@@ -130,6 +130,7 @@ private:
         unlink((stem_ + ".so").c_str());
         unlink((stem_ + ".o").c_str());
         if (!library) throw Failure(status::infra_failed, std::string("cannot load the candidate: ") + dlerror());
+        catch_errors(library);
         entry_ = (EntryPoint)dlsym(library, "candidate_argv");
         if (!entry_) throw Failure(status::infra_failed, "the candidate has no entry point");
         link_ns_ = since(start);

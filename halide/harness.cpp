@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -50,12 +52,32 @@ std::vector<uint8_t> scalar_bytes(const Argument &a) {
     return bytes;
 }
 
+// What the pipeline said last; any of its threads may say it.
+std::mutex error_mutex;
+std::string error_message;
+
+void remember_error(void *, const char *message) {
+    std::lock_guard<std::mutex> lock(error_mutex);
+    if (error_message.empty()) error_message = message;
+}
+
+[[noreturn]] void fail(int code) {
+    std::lock_guard<std::mutex> lock(error_mutex);
+    throw RunError(code, error_message.empty() ? "Halide's error " + std::to_string(code) : error_message);
+}
+
 void checked_call(EntryPoint entry, std::vector<void *> &argv) {
     int code = entry(argv.data());
-    if (code != 0) throw RunError(code, "the pipeline answered with Halide's error " + std::to_string(code));
+    if (code != 0) fail(code);
 }
 
 }  // namespace
+
+void catch_errors(void *library) {
+    using Handler = void (*)(void *, const char *);
+    auto set = (Handler(*)(Handler))dlsym(library, "halide_set_error_handler");
+    if (set) set(remember_error);
+}
 
 DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
                          const std::vector<int> &order) {
@@ -190,7 +212,7 @@ std::vector<int64_t> Bench::time(const TimingProtocol &p) {
         auto start = clock::now();
         int code = entry_(argv_.data());
         auto end = clock::now();
-        if (code != 0) throw RunError(code, "the pipeline answered with Halide's error " + std::to_string(code));
+        if (code != 0) fail(code);
         int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
         samples.push_back(ns);
         total += ns;

@@ -24,6 +24,10 @@ struct RunError : std::runtime_error {
     RunError(int c, const std::string &what) : std::runtime_error(what), code(c) {}
 };
 
+// Makes a loaded pipeline report errors instead of ending the process: the message
+// goes into the RunError of the call that failed.
+void catch_errors(void *library);
+
 // One argument of the pipeline, in the order of its entry point.
 struct Argument {
     std::string name;

@@ -3,6 +3,7 @@
 // The request is one JSON object: the data set that the reference made, the timing
 // protocol and the tolerance. The answer is one JSON object: samples, or a status.
 
+#include <algorithm>
 #include <cstdio>
 #include <dlfcn.h>
 #include <iostream>
@@ -58,6 +59,7 @@ DataSet arranged(const DataSet &data, const halide_filter_metadata_t &metadata) 
 Json run(const char *library, const std::string &function, const Json &request) {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle) throw std::runtime_error(dlerror());
+    catch_errors(handle);
     auto entry = (EntryPoint)dlsym(handle, (function + "_argv").c_str());
     auto metadata = (const halide_filter_metadata_t *(*)())dlsym(handle, (function + "_metadata").c_str());
     if (!entry || !metadata) throw std::runtime_error(std::string(library) + " has no pipeline named " + function);
@@ -73,7 +75,8 @@ Json run(const char *library, const std::string &function, const Json &request) 
     protocol.max_samples = request.int_or("max_samples", protocol.max_samples);
 
     Bench bench(entry, data);
-    for (size_t size = data.sizes; size-- > 0;) {
+    size_t sizes = std::min(data.sizes, (size_t)request.int_or("sizes", (int64_t)data.sizes));
+    for (size_t size = sizes; size-- > 0;) {
         CheckResult r = bench.check(size, tolerance);
         if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
     }

@@ -29,14 +29,22 @@ type Fresh struct {
 	Data     json.RawMessage // from Server.Reference
 	Threads  int
 	Memory   int64
+	// EstimatedOnly checks at the estimated size only: what other schedulers make may
+	// be good for nothing else.
+	EstimatedOnly bool
 }
 
 // Run checks and times the build once. The error is a *Failure or the context's.
 func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) {
+	sizes := 0 // all
+	if f.EstimatedOnly {
+		sizes = 1
+	}
 	question, err := json.Marshal(struct {
-		Data json.RawMessage `json:"data"`
+		Data  json.RawMessage `json:"data"`
+		Sizes int             `json:"sizes,omitempty"`
 		RunProtocol
-	}{f.Data, p})
+	}{f.Data, sizes, p})
 	if err != nil {
 		return nil, err
 	}

@@ -58,12 +58,24 @@ func raceTable(r *tune.Report) table.Writer {
 			t.AppendRow(table.Row{b.Name, "-", "-", "-", b.Failure})
 			continue
 		}
-		t.AppendRow(table.Row{b.Name, Duration(b.Seconds), interval(b.Verdict.Ratio), fmt.Sprintf("%.3f", b.Verdict.Minima), verdict(*b.Verdict)})
+		t.AppendRow(table.Row{b.Name, Duration(b.Seconds), interval(b.Verdict.Ratio), fmt.Sprintf("%.3f", b.Verdict.Minima), noted(verdict(*b.Verdict), b.Note)})
 	}
 	if r.NoiseFloor != nil {
 		t.AppendRow(table.Row{"protuner again", "", interval(*r.NoiseFloor), "", "noise floor: the winner against itself"})
 	}
 	return t
+}
+
+// noted adds what else there is to say, cut to what a table holds.
+func noted(verdict, note string) string {
+	const most = 100
+	if note == "" {
+		return verdict
+	}
+	if len(note) > most {
+		note = note[:most] + "..."
+	}
+	return verdict + "; " + note
 }
 
 // summary says in one line what the search did.

@@ -49,6 +49,7 @@ type BaselineReport struct {
 	Name    string           `json:"name"`
 	Made    float64          `json:"made"`              // how long its scheduler and build took
 	Failure string           `json:"failure,omitempty"` // why there is no verdict
+	Note    string           `json:"note,omitempty"`    // what is wrong with it besides
 	Seconds float64          `json:"seconds,omitempty"` // fastest lap
 	Verdict *measure.Verdict `json:"verdict,omitempty"` // how many times faster the winner is
 }
