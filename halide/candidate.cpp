@@ -310,6 +310,7 @@ private:
         tolerance.relative = message.double_or("relative", tolerance.relative);
         tolerance.absolute = message.double_or("absolute", tolerance.absolute);
         tolerance.integer = message.int_or("integer", tolerance.integer);
+        tolerance.integer_share = message.double_or("integer_share", tolerance.integer_share);
         TimingProtocol protocol;
         protocol.min_total_ns = message.int_or("min_total_ns", protocol.min_total_ns);
         protocol.min_samples = message.int_or("min_samples", protocol.min_samples);

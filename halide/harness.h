@@ -88,12 +88,14 @@ struct DataSet {
     static DataSet from_json(const Json &j);
 };
 
-// How far floating-point results may be from the reference's: reassociation and
-// fused multiply-add change them. Integers may not differ by more than `integer`.
+// How far results may be from the reference's. Reassociation and fused multiply-add
+// change floating-point results, and integers that are made from them where a value
+// lies on the edge of two.
 struct Tolerance {
     double relative = 1e-4;  // of the reference's value
     double absolute = 1e-5;  // of the largest magnitude in the reference's output
-    int64_t integer = 0;
+    int64_t integer = 0;             // an integer may be off by this much,
+    double integer_share = 0;        // and no more than this share of an output's integers may be off
 };
 
 struct CheckResult {

@@ -69,6 +69,7 @@ Json run(const char *library, const std::string &function, const Json &request) 
     tolerance.relative = request.double_or("relative", tolerance.relative);
     tolerance.absolute = request.double_or("absolute", tolerance.absolute);
     tolerance.integer = request.int_or("integer", tolerance.integer);
+    tolerance.integer_share = request.double_or("integer_share", tolerance.integer_share);
     TimingProtocol protocol;
     protocol.min_total_ns = request.int_or("min_total_ns", protocol.min_total_ns);
     protocol.min_samples = request.int_or("min_samples", protocol.min_samples);

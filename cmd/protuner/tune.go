@@ -58,7 +58,7 @@ type tuneCmd struct {
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
 	Input          []string      `help:"How an input is made: NAME=random:SEED, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
 	Threads        int           `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
-	IntTolerance   int64         `help:"How far integer results may be off; 0 is exactly." placeholder:"N"`
+	IntTolerance   int64         `help:"How far every integer result may be off (default: none, and where the pipeline computes with floats 2, for one in a thousand)." placeholder:"N"`
 	JSON           bool          `name:"json" help:"Print the report as JSON."`
 }
 
@@ -70,7 +70,9 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 	}
 	o.Search, o.Budget, o.Trials, o.Seed, o.DB = c.Search, c.Budget, c.Trials, c.Seed, c.DB
 	o.Out, o.Function, o.Emit, o.Inputs = c.Out, c.Function, c.Emit, c.Input
-	o.Protocol.Integer = c.IntTolerance
+	if c.IntTolerance > 0 {
+		o.Protocol.Integer, o.Protocol.IntegerShare = c.IntTolerance, 1
+	}
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
 	if c.Threads != 0 {
 		o.Threads = c.Threads

@@ -70,7 +70,8 @@ type RunProtocol struct {
 	Timeout    int64   `json:"timeout_ns"`           // kill after
 	Relative   float64 `json:"relative"`             // tolerance of floats, of the value
 	Absolute   float64 `json:"absolute"`             // tolerance of floats, of the output's largest
-	Integer    int64   `json:"integer"`              // tolerance of integers
+	Integer    int64   `json:"integer"`              // an integer may be off by this much,
+	Share      float64 `json:"integer_share"`        // and at most this share of an output's integers
 }
 
 // answer comes from the plugin in any mode.

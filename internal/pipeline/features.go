@@ -25,3 +25,20 @@ var FeatureRows = [41]string{
 	"broadcast_load_func", "broadcast_load_self", "broadcast_load_image", "broadcast_store",
 	"slice_load_func", "slice_load_self", "slice_load_image", "slice_store",
 }
+
+// UsesFloats says whether any stage computes with floating-point numbers.
+func (p *Pipeline) UsesFloats() bool {
+	for i := range p.Funcs {
+		for j := range p.Funcs[i].Stages {
+			for k, n := range p.Funcs[i].Stages[j].Features {
+				if n != 0 && k%len(FeatureTypes) >= firstFloat {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// firstFloat is the first of the floating-point columns of FeatureTypes.
+const firstFloat = 5

@@ -137,6 +137,7 @@ func (t *tuner) describe(ctx context.Context) (made madeInputs, err error) {
 	for _, r := range t.pipe.Refusals {
 		return made, &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
 	}
+	t.o.Protocol = t.o.Protocol.ForPipeline(t.pipe)
 	if made.dir, err = os.MkdirTemp("", "protuner-inputs-"); err != nil {
 		return made, err
 	}
