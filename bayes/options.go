@@ -108,14 +108,20 @@ type Acquisition struct {
 
 // Feasibility configures the handling of hidden constraints.
 type Feasibility struct {
-	// Off ignores failures: neither a model of them nor a value for them.
+	// Off ignores failures: no model of them, no value for them, no belief.
 	Off bool `json:"off,omitempty"`
 	// Penalty gives failures the worst value seen instead of modelling them.
 	Penalty bool `json:"penalty,omitempty"`
 	// NoThreshold drops the random minimum probability of feasibility.
 	NoThreshold bool `json:"no_threshold,omitempty"`
+	// NoBelief leaves failures out of the surrogate, as the paper does. By
+	// default they take part in a Gaussian process at their predicted means,
+	// which does not change the mean but makes their neighbourhoods known:
+	// otherwise regions that always fail stay the most uncertain, and so the
+	// most attractive, for ever.
+	NoBelief bool `json:"no_belief,omitempty"`
 	// Threshold is the greatest of the eleven equally likely minimum
-	// probabilities, from 0; default 0.5, the paper's is 0.1.
+	// probabilities, from 0; default 0.9, the paper's is 0.1.
 	Threshold float64 `json:"threshold,omitempty"`
 }
 
@@ -176,7 +182,7 @@ func (o Options) filled() Options {
 		o.Acquisition.Xi = 1e-4
 	}
 	if o.Feasibility.Threshold == 0 {
-		o.Feasibility.Threshold = 0.5
+		o.Feasibility.Threshold = 0.9
 	}
 	def(&o.Acquisition.Candidates, 1000)
 	def(&o.Acquisition.Starts, 5)

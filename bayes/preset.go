@@ -12,7 +12,7 @@ func paper() Options {
 		Initial:     10,
 		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 30_000, Starts: 10},
-		Feasibility: Feasibility{Threshold: 0.1},
+		Feasibility: Feasibility{Threshold: 0.1, NoBelief: true},
 	}
 }
 
