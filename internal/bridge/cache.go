@@ -74,6 +74,11 @@ func (c Cache) entry(ctx context.Context, name string, fresh func(dir string) bo
 	if usable() {
 		return dir, nil
 	}
+	// Whoever made these was killed: nobody else fills this entry now.
+	stale, _ := filepath.Glob(filepath.Join(c.Dir, name+".tmp*"))
+	for _, dir := range stale {
+		os.RemoveAll(dir)
+	}
 	tmp, err := os.MkdirTemp(c.Dir, name+".tmp")
 	if err != nil {
 		return "", err

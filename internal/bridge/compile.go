@@ -67,11 +67,13 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("%s does not compile; the compiler says:\n%s", e.What, strings.TrimSpace(e.Words))
 }
 
-func (t *Toolchain) compile(ctx context.Context, what string, args ...string) error {
-	cmd := exec.CommandContext(ctx, t.Compiler, args...)
+// compile makes the file out; what the compiler keeps for itself meanwhile is beside it.
+func (t *Toolchain) compile(ctx context.Context, what, out string, args ...string) error {
+	cmd := exec.Command(t.Compiler, append(args, "-o", out)...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(out))
 	var words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &words, &words
-	err := cmd.Run()
+	err := runLimited(ctx, cmd, Limits{})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -168,14 +170,14 @@ func (t *Toolchain) buildUnits(ctx context.Context, what, dir string, units, fla
 			if slices.Contains(protuner.HotUnits, u) {
 				level = "-O3"
 			}
-			errs[i] = t.compile(ctx, what, slices.Concat(flags, []string{level, "-c", filepath.Join(src, u), "-o", objects[i]})...)
+			errs[i] = t.compile(ctx, what, objects[i], slices.Concat(flags, []string{level, "-c", filepath.Join(src, u)})...)
 		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return t.compile(ctx, what, slices.Concat([]string{"-o", filepath.Join(dir, out)}, objects, linkFlags)...)
+	return t.compile(ctx, what, filepath.Join(dir, out), slices.Concat(objects, linkFlags)...)
 }
 
 // GeneratorBinary returns a Generator's program: source compiled with flags (-I
@@ -203,9 +205,8 @@ func (t *Toolchain) GeneratorBinary(ctx context.Context, source string, flags []
 		} else {
 			args = append(args, t.Halide.GenGen)
 		}
-		args = append(args, "-L"+t.Halide.Lib, "-lHalide", "-Wl,-rpath,"+t.Halide.Lib, "-lpthread", "-ldl", "-rdynamic",
-			"-o", filepath.Join(dir, binary))
-		if err := t.compile(ctx, source, args...); err != nil {
+		args = append(args, "-L"+t.Halide.Lib, "-lHalide", "-Wl,-rpath,"+t.Halide.Lib, "-lpthread", "-ldl", "-rdynamic")
+		if err := t.compile(ctx, source, filepath.Join(dir, binary), args...); err != nil {
 			return err
 		}
 		return writeDeps(dir, rule, t.Halide.Include)

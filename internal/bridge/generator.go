@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -39,6 +38,7 @@ type Generator struct {
 	Toolchain *Toolchain
 	threads   int
 	plugin    string
+	patience  time.Duration // 0: defaultPatience
 }
 
 // Open finds Halide, compiles what has to be compiled and checks that the
@@ -146,16 +146,25 @@ func (g *Generator) env() []string {
 // Describe returns the pipeline after the structural directives (rfactor, in,
 // clone_in) were applied to it.
 func (g *Generator) Describe(ctx context.Context, structure ...schedule.Directive) (*pipeline.Pipeline, error) {
+	text, err := g.describe(ctx, structure)
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.Decode(text)
+}
+
+// describe gives the description as the plugin wrote it.
+func (g *Generator) describe(ctx context.Context, structure []schedule.Directive) ([]byte, error) {
 	s, err := g.start(ctx, hello{Mode: "describe", Structure: structure})
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	a, err := s.receive()
+	a, err := s.expect("description")
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Decode(a.Pipeline)
+	return a.Pipeline, nil
 }
 
 // OwnSchedule is a Generator's hand-written schedule as directives. Where Halide
@@ -174,7 +183,7 @@ func (g *Generator) Own(ctx context.Context) (*OwnSchedule, error) {
 		return nil, err
 	}
 	defer s.close()
-	a, err := s.receive()
+	a, err := s.expect("own")
 	if err != nil {
 		return nil, err
 	}
@@ -200,14 +209,13 @@ func (g *Generator) Apply(ctx context.Context, s schedule.Schedule, source strin
 	if err != nil {
 		return err
 	}
-	if a, err := session.receive(); err != nil {
+	if _, err := session.expect("applied"); err != nil {
 		return err
-	} else if a.Type != "applied" {
-		session.kill()
-		session.close()
-		return fmt.Errorf("the plugin answered %s instead of applying", a.Type)
 	}
-	if err := session.close(); err != nil {
+	if err := session.finish(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return &GeneratorError{Reason: ending(err), Words: session.words.String()}
 	}
 	return nil
@@ -246,7 +254,6 @@ func (g *Generator) Emit(ctx context.Context, autoscheduler string, params []Par
 	cmd := exec.Command(g.Binary, g.arguments(e.arguments(), extra...)...)
 	cmd.Env = g.env()
 	cmd.Stdout, cmd.Stderr = words, words
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err := runLimited(ctx, cmd, limits)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,14 +17,25 @@ import (
 // takes the machine's memory between two looks.
 const watchEvery = 20 * time.Millisecond
 
-// runLimited runs a command that has a process group of its own until it ends, the
-// context is done or a limit is reached; then the whole group is killed.
+// runLimited runs a command in a process group of its own until it ends, the
+// context is done or a limit is reached; then the whole group is killed. It dies
+// with protuner.
 func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started, done := make(chan error, 1), make(chan error, 1)
+	go func() {
+		// The kernel sends the signal when the thread ends that started the process.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			done <- cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		return fmt.Errorf("cannot run %s: %w", cmd.Path, err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
 	stop := func(why error) error {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-done

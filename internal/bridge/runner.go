@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -17,7 +16,7 @@ import (
 // that the runner can load.
 func (t *Toolchain) Library(ctx context.Context, archive, dir string) (string, error) {
 	out := filepath.Join(dir, filepath.Base(archive)+".so")
-	err := t.compile(ctx, archive, "-shared", "-o", out, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm")
+	err := t.compile(ctx, archive, out, "-shared", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm")
 	return out, err
 }
 
@@ -57,7 +56,6 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 	if f.Threads > 0 {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("HL_NUM_THREADS=%d", f.Threads))
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = runLimited(ctx, cmd, Limits{Time: time.Duration(p.Timeout), Memory: f.Memory})
 	switch limit := (*LimitError)(nil); {
 	case err == nil:

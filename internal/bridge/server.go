@@ -79,6 +79,12 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error)
 		return nil, err
 	}
 	server := &Server{session: s, scratch: scratch, waiting: map[int64]chan *answer{}, early: map[int64]*Failure{}, gone: make(chan struct{})}
+	if err := s.out.SetReadDeadline(time.Time{}); err != nil { // candidates have limits of their own
+		s.kill()
+		s.close()
+		os.RemoveAll(scratch)
+		return nil, err
+	}
 	go server.listen()
 	return server, nil
 }
@@ -155,8 +161,13 @@ func (s *Server) send(r request, answers chan *answer) error {
 	if answers != nil {
 		s.waiting[r.ID] = answers
 	}
+	// A server that does not read must not hold up those who drop their candidates.
+	if err := s.session.in.SetWriteDeadline(time.Now().Add(grace)); err != nil {
+		return infra("the fork server is gone: %v", err)
+	}
 	if err := writeMessage(s.session.in, r); err != nil {
 		delete(s.waiting, r.ID)
+		s.session.kill() // half a message cannot be taken back
 		return infra("the fork server does not listen: %v", err)
 	}
 	return nil

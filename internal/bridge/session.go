@@ -17,13 +17,22 @@ import (
 // session is one run of a Generator with the plugin loaded, and the connection to
 // it. Its process group ends with it.
 type session struct {
+	ctx    context.Context // that of its start
 	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    io.ReadCloser
+	in     *os.File
+	out    *os.File
 	words  *tail
 	hello  answer
 	closed sync.Once
 }
+
+// How long a Generator may take to build its pipeline and to answer, and to end by
+// itself once nothing is asked of it any more. They bound what hangs and are far
+// beyond what honest ones take.
+const (
+	defaultPatience = 10 * time.Minute
+	grace           = 10 * time.Second
+)
 
 // start runs the Generator, loads the plugin and shakes hands. Further arguments
 // are put on the Generator's command line.
@@ -74,7 +83,11 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 		in.Close()
 		return nil, err
 	}
-	s := &session{in: in, out: out, words: new(tail)}
+	s := &session{ctx: ctx, in: in, out: out, words: new(tail)}
+	patience := g.patience
+	if patience == 0 {
+		patience = defaultPatience
+	}
 	s.cmd = exec.CommandContext(ctx, g.Binary, args...)
 	s.cmd.ExtraFiles = []*os.File{toPlugin, fromPlugin}
 	s.cmd.Env = g.env()
@@ -91,6 +104,11 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 		out.Close()
 		return nil, fmt.Errorf("cannot run %s: %w", g.Binary, err)
 	}
+	if err := s.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		s.kill()
+		s.close()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -101,23 +119,35 @@ func (s *session) greet() error {
 		return err
 	}
 	if a.Type != "hello" || a.Protocol != Protocol {
+		s.kill()
 		s.close()
-		return fmt.Errorf("the plugin speaks protocol %d, protuner %d; clear protuner's cache", a.Protocol, Protocol)
+		return &GeneratorError{Reason: fmt.Sprintf("the plugin speaks protocol %d, protuner %d; clear protuner's cache", a.Protocol, Protocol), Words: s.words.String()}
 	}
 	s.hello = *a
 	return nil
 }
 
-// receive reads the next answer. Where the Generator ended instead, or the plugin
-// reports an error, the session is closed and the error is a *GeneratorError.
+// receive reads the next answer. Where the Generator ended instead, hangs, talks
+// nonsense or the plugin reports an error, the session is closed and the error is a
+// *GeneratorError; or the context's.
 func (s *session) receive() (*answer, error) {
 	a, err := readMessage(s.out)
 	if err != nil {
-		waited := s.close()
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, &GeneratorError{Reason: ending(waited), Words: s.words.String()}
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if !ended {
+			s.kill()
 		}
-		return nil, err
+		waited := s.close()
+		reason := "nonsense on the wire: " + err.Error()
+		switch {
+		case s.ctx.Err() != nil:
+			return nil, s.ctx.Err()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			reason = "it did not answer in time"
+		case ended:
+			reason = ending(waited)
+		}
+		return nil, &GeneratorError{Reason: reason, Words: s.words.String()}
 	}
 	if a.Type == "error" {
 		s.close()
@@ -139,14 +169,34 @@ func ending(waited error) string {
 	}
 }
 
-// close ends the Generator and gives what Wait says; only the first call counts.
-func (s *session) close() (waited error) {
+// expect receives an answer of one type.
+func (s *session) expect(kind string) (*answer, error) {
+	a, err := s.receive()
+	if err == nil && a.Type != kind {
+		s.kill()
+		s.close()
+		return nil, &GeneratorError{Reason: fmt.Sprintf("the plugin answered %q where %q was due", a.Type, kind), Words: s.words.String()}
+	}
+	return a, err
+}
+
+// finish lets the Generator go on to its end and gives what Wait says; only the
+// first call of it or of close counts.
+func (s *session) finish() (waited error) {
 	s.closed.Do(func() {
 		s.in.Close()
 		waited = s.cmd.Wait()
 		s.out.Close()
 	})
 	return waited
+}
+
+// close is finish for a Generator that has nothing left to do: one that does not
+// end soon is killed.
+func (s *session) close() error {
+	timer := time.AfterFunc(grace, s.kill)
+	defer timer.Stop()
+	return s.finish()
 }
 
 // kill ends the Generator at once, whatever it is doing.
