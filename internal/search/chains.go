@@ -33,8 +33,8 @@ func layers(sp *space.Space, f int) [][]int {
 }
 
 // pick draws a chain: an owner that is at root in the plan, and of the Funcs
-// upstream of it a band of neighbouring layers, all of one kind (pointwise, not
-// pointwise) or all there are.
+// upstream of it a band of neighbouring layers, all of one kind (light or not, see
+// isLight) or all there are.
 func (m *mover) pick(p *plan) (chain, bool) {
 	var owners []int
 	for f := range p.place {

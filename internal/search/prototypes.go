@@ -9,7 +9,7 @@ import (
 // Prototypes are the schedules that people would try first, made for this
 // pipeline from nothing: everything inlined, everything at root, and, for the
 // Funcs that feed one place alone, sliding windows over strips of rows and tiles,
-// of several sizes; each of those with pointwise Funcs inlined and not. Which are
+// of several sizes; each of those with light Funcs inlined and not. Which are
 // good depends on pipeline and machine: they are different enough that one of
 // them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
@@ -70,11 +70,12 @@ func suffix(light bool) string {
 	return ""
 }
 
-// isLight holds for Funcs that are usually best inlined: they read each of their
-// inputs at their own point only.
+// isLight holds for Funcs that are usually best inlined: those that read each of
+// their inputs at their own point only, and those called once, which inlining does
+// not compute more often.
 func isLight(sp *space.Space, f int) bool {
 	fn := &sp.Pipeline().Funcs[f]
-	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.BoundaryCondition)
+	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.BoundaryCondition || sp.Calls(f) == 1)
 }
 
 // grouped gives each Func that feeds a single stage's loops to that stage, its

@@ -48,6 +48,15 @@ func (sp *Space) Readers(f int) []Reader {
 	return out
 }
 
+// Calls is how often f is called in all, each reader counted per point of its own.
+func (sp *Space) Calls(f int) int {
+	calls := 0
+	for _, c := range sp.nodes[f].consumers {
+		calls += c.edge.Calls
+	}
+	return calls
+}
+
 // Upstream lists the scheduled Funcs that f reads, directly or not, in order.
 func (sp *Space) Upstream(f int) []int {
 	all := sp.newSet()
