@@ -38,7 +38,7 @@ type Generator struct {
 	Toolchain *Toolchain
 	threads   int
 	plugin    string
-	patience  time.Duration // 0: defaultPatience
+	limits    sessionLimits // zero: defaultSessionLimits
 }
 
 // Open finds Halide, compiles what has to be compiled and checks that the

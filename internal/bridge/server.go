@@ -143,7 +143,7 @@ func (s *Server) Close() error {
 	s.session.in.Close()
 	select {
 	case <-s.gone:
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * s.session.limits.end):
 		s.session.kill()
 		<-s.gone
 	}
@@ -162,7 +162,7 @@ func (s *Server) send(r request, answers chan *answer) error {
 		s.waiting[r.ID] = answers
 	}
 	// A server that does not read must not hold up those who drop their candidates.
-	if err := s.session.in.SetWriteDeadline(time.Now().Add(grace)); err != nil {
+	if err := s.session.in.SetWriteDeadline(time.Now().Add(s.session.limits.end)); err != nil {
 		return infra("the fork server is gone: %v", err)
 	}
 	if err := writeMessage(s.session.in, r); err != nil {

@@ -18,6 +18,7 @@ import (
 // it. Its process group ends with it.
 type session struct {
 	ctx    context.Context // that of its start
+	limits sessionLimits
 	cmd    *exec.Cmd
 	in     *os.File
 	out    *os.File
@@ -26,13 +27,13 @@ type session struct {
 	closed sync.Once
 }
 
-// How long a Generator may take to build its pipeline and to answer, and to end by
-// itself once nothing is asked of it any more. They bound what hangs and are far
-// beyond what honest ones take.
-const (
-	defaultPatience = 10 * time.Minute
-	grace           = 10 * time.Second
-)
+// sessionLimits bound a Generator that hangs; honest ones stay far below.
+type sessionLimits struct {
+	answer time.Duration // from its start to its answer
+	end    time.Duration // to end by itself once nothing is asked of it, and to read a request
+}
+
+var defaultSessionLimits = sessionLimits{answer: 10 * time.Minute, end: 5 * time.Second}
 
 // start runs the Generator, loads the plugin and shakes hands. Further arguments
 // are put on the Generator's command line.
@@ -83,10 +84,9 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 		in.Close()
 		return nil, err
 	}
-	s := &session{ctx: ctx, in: in, out: out, words: new(tail)}
-	patience := g.patience
-	if patience == 0 {
-		patience = defaultPatience
+	s := &session{ctx: ctx, limits: g.limits, in: in, out: out, words: new(tail)}
+	if s.limits == (sessionLimits{}) {
+		s.limits = defaultSessionLimits
 	}
 	s.cmd = exec.CommandContext(ctx, g.Binary, args...)
 	s.cmd.ExtraFiles = []*os.File{toPlugin, fromPlugin}
@@ -104,7 +104,7 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 		out.Close()
 		return nil, fmt.Errorf("cannot run %s: %w", g.Binary, err)
 	}
-	if err := s.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.out.SetReadDeadline(time.Now().Add(s.limits.answer)); err != nil {
 		s.kill()
 		s.close()
 		return nil, err
@@ -194,7 +194,7 @@ func (s *session) finish() (waited error) {
 // close is finish for a Generator that has nothing left to do: one that does not
 // end soon is killed.
 func (s *session) close() error {
-	timer := time.AfterFunc(grace, s.kill)
+	timer := time.AfterFunc(s.limits.end, s.kill)
 	defer timer.Stop()
 	return s.finish()
 }
