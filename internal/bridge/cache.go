@@ -108,9 +108,12 @@ func writeDeps(dir, makeRule string, skip string) error {
 	if err != nil {
 		return err
 	}
-	_, list, _ := strings.Cut(strings.ReplaceAll(string(text), "\\\n", " "), ":")
+	// In a rule a space of a name is written "\ ", a # "\#" and a $ "$$".
+	const space = "\x00"
+	_, list, _ := strings.Cut(strings.NewReplacer("\\\n", " ", "\\ ", space, "\\#", "#", "$$", "$").Replace(string(text)), ":")
 	var out strings.Builder
 	for _, f := range strings.Fields(list) {
+		f = strings.ReplaceAll(f, space, " ")
 		if strings.HasPrefix(f, skip) || strings.HasPrefix(f, "/usr/") {
 			continue
 		}

@@ -1,0 +1,294 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two caches of one folder stand for two processes: the lock is a file's, and each
+// call opens it anew.
+func TestEntriesAreMadeOnce(t *testing.T) {
+	dir := t.TempDir()
+	var made atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := Cache{dir}.entry(t.Context(), "thing", nil, func(d string) error {
+				made.Add(1)
+				time.Sleep(20 * time.Millisecond) // long enough for the others to come
+				return os.WriteFile(filepath.Join(d, "content"), []byte("whole"), 0o600)
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if text, err := os.ReadFile(filepath.Join(got, "content")); err != nil || string(text) != "whole" {
+				t.Errorf("found %q, %v", text, err)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 1 {
+		t.Errorf("made %d times", made.Load())
+	}
+}
+
+func TestWhatWasKilledHalfWayIsNoEntry(t *testing.T) {
+	dir := t.TempDir()
+	// What a process leaves that is killed while it fills the entry.
+	writeFile(t, filepath.Join(dir, "thing.tmp123", "content"), "ha")
+	writeFile(t, filepath.Join(dir, "thing.lock"), "")
+	c := Cache{dir}
+	failure := errors.New("no room")
+	if _, err := c.entry(t.Context(), "thing", nil, func(d string) error {
+		writeFile(t, filepath.Join(d, "content"), "hal")
+		return failure
+	}); !errors.Is(err, failure) {
+		t.Fatalf("got %v", err)
+	}
+	if exists(filepath.Join(dir, "thing")) {
+		t.Fatal("a failure left an entry")
+	}
+	if _, err := c.entry(t.Context(), "thing", nil, func(d string) error {
+		writeFile(t, filepath.Join(d, "content"), "whole")
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*.tmp*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestEntriesAreMadeAnewWhenStale(t *testing.T) {
+	dir, header := t.TempDir(), filepath.Join(t.TempDir(), "a folder with #", "part.h")
+	inRule := strings.NewReplacer(" ", `\ `, "#", `\#`).Replace(header)
+	writeFile(t, header, "one")
+	made := 0
+	get := func() {
+		t.Helper()
+		if _, err := (Cache{dir}).entry(t.Context(), "thing", depsFresh, func(d string) error {
+			made++
+			rule := filepath.Join(d, "rule")
+			writeFile(t, rule, "out: \\\n "+inRule+" \\\n /usr/include/stdio.h /skipped/Halide.h\n")
+			return writeDeps(d, rule, "/skipped")
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		change func()
+		want   int
+	}{
+		{func() {}, 1},
+		{func() {}, 1},
+		{func() { writeFile(t, header, "two") }, 2},
+		{func() { writeFile(t, filepath.Join(dir, "thing", depsFile), "garbage") }, 3},
+		{func() { os.Remove(filepath.Join(dir, "thing", depsFile)) }, 4},
+	} {
+		step.change()
+		if get(); made != step.want {
+			t.Fatalf("made %d times, want %d", made, step.want)
+		}
+	}
+}
+
+func TestWaitingForAnEntryEndsWithItsContext(t *testing.T) {
+	dir := t.TempDir()
+	holding, release := make(chan struct{}), make(chan struct{})
+	done := make(chan error)
+	go func() {
+		_, err := Cache{dir}.entry(t.Context(), "thing", nil, func(string) error {
+			close(holding)
+			<-release
+			return nil
+		})
+		done <- err
+	}()
+	<-holding
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := (Cache{dir}).entry(ctx, "thing", nil, func(string) error { return errors.New("both hold it") }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnwritableCacheSaysHowToMend(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	writeFile(t, file, "")
+	_, err := Cache{filepath.Join(file, "below")}.entry(t.Context(), "thing", nil, func(string) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "set PROTUNER_CACHE") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestKeysHoldTheirPartsApart(t *testing.T) {
+	seen := map[string][]string{}
+	for _, parts := range [][]string{{"ab", "c"}, {"a", "bc"}, {"abc"}, {"abc", ""}, {"", "abc"}, {"2:ab;"}, {}} {
+		k := key(parts...)
+		if other, ok := seen[k]; ok {
+			t.Errorf("%q and %q have one key", parts, other)
+		}
+		seen[k] = parts
+	}
+}
+
+// layout makes an installation out of empty files.
+func layout(t *testing.T, version string, files ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, f := range files {
+		text := ""
+		if strings.HasSuffix(f, "Halide.h") && version != "" {
+			p := strings.Split(version, ".")
+			text = "#define HALIDE_VERSION_MAJOR " + p[0] + "\n#define HALIDE_VERSION_MINOR " + p[1] + "\n#define HALIDE_VERSION_PATCH " + p[2] + "\n"
+		}
+		writeFile(t, filepath.Join(root, f), text)
+	}
+	return root
+}
+
+func TestInstallationsAreRead(t *testing.T) {
+	wheel := []string{"halide/include/Halide.h", "halide/lib64/libHalide.so", "halide/lib64/libHalide_GenGen.a",
+		"halide/lib64/libautoschedule_adams2019.so", "halide/share/tools/RunGenMain.cpp"}
+	for name, c := range map[string]struct {
+		version string
+		files   []string
+		below   string // what is named, below the root
+		want    Halide // paths below the root
+		err     string
+	}{
+		"wheel": {"21.0.0", wheel, "", Halide{Root: "halide", Version: "21.0.0", Include: "halide/include", Lib: "halide/lib64",
+			GenGen: "halide/lib64/libHalide_GenGen.a", Tools: "halide/share/tools",
+			Plugins: map[string]string{"adams2019": "halide/lib64/libautoschedule_adams2019.so"}}, ""},
+		"inside the wheel": {"19.0.0", wheel, "halide", Halide{Root: "halide", Version: "19.0.0", Include: "halide/include", Lib: "halide/lib64",
+			GenGen: "halide/lib64/libHalide_GenGen.a", Tools: "halide/share/tools",
+			Plugins: map[string]string{"adams2019": "halide/lib64/libautoschedule_adams2019.so"}}, ""},
+		"install tree": {"20.1.2", []string{"include/Halide.h", "lib/libHalide.so", "share/Halide/tools/GenGen.cpp", "share/Halide/tools/RunGenMain.cpp"}, "",
+			Halide{Version: "20.1.2", Include: "include", Lib: "lib", GenGen: "share/Halide/tools/GenGen.cpp", Tools: "share/Halide/tools"}, ""},
+		"system package":  {"21.0.0", []string{"include/Halide.h", "lib/x86_64-linux-gnu/libHalide.so"}, "", Halide{Version: "21.0.0", Include: "include", Lib: "lib/x86_64-linux-gnu"}, ""},
+		"nothing":         {"", nil, "", Halide{}, "there is no include/Halide.h in it"},
+		"headers only":    {"21.0.0", []string{"include/Halide.h"}, "", Halide{}, "has Halide.h but no libHalide.so"},
+		"another library": {"", []string{"include/Halide.h", "lib/libHalide.so"}, "", Halide{}, "names no version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := layout(t, c.version, c.files...)
+			h, err := openHalide(filepath.Join(root, c.below))
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("got %v, want %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range []struct{ what, got, want string }{
+				{"root", h.Root, c.want.Root}, {"include", h.Include, c.want.Include}, {"lib", h.Lib, c.want.Lib},
+				{"gengen", h.GenGen, c.want.GenGen}, {"tools", h.Tools, c.want.Tools}, {"plugin", h.Plugins["adams2019"], c.want.Plugins["adams2019"]},
+			} {
+				want := filepath.Join(root, p.want)
+				if p.want == "" && p.what != "root" {
+					want = ""
+				}
+				if p.got != want {
+					t.Errorf("%s is %q, want %q", p.what, p.got, want)
+				}
+			}
+			if h.Version != c.want.Version {
+				t.Errorf("version %s", h.Version)
+			}
+		})
+	}
+}
+
+func TestNamedInstallationsComeInOrder(t *testing.T) {
+	files := []string{"include/Halide.h", "lib/libHalide.so"}
+	flag, own, root := layout(t, "1.0.0", files...), layout(t, "2.0.0", files...), layout(t, "3.0.0", files...)
+	data, empty := t.TempDir(), t.TempDir()
+	for _, v := range []string{"20.0.0", DefaultVersion, "22.0.0"} {
+		at := filepath.Join(data, "halide", v)
+		if err := os.CopyFS(at, os.DirFS(layout(t, v, files...))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func(dir string) string {
+		h, err := FindHalide(dir)
+		if err != nil {
+			return err.Error()
+		}
+		return h.Version
+	}
+	t.Setenv("PROTUNER_DATA", data)
+	t.Setenv("PROTUNER_HALIDE", own)
+	t.Setenv("Halide_ROOT", root)
+	if got := find(flag); got != "1.0.0" {
+		t.Errorf("--halide: %s", got)
+	}
+	if got := find(""); got != "2.0.0" {
+		t.Errorf("PROTUNER_HALIDE: %s", got)
+	}
+	t.Setenv("PROTUNER_HALIDE", "")
+	if got := find(""); got != "3.0.0" {
+		t.Errorf("Halide_ROOT: %s", got)
+	}
+	t.Setenv("Halide_ROOT", "")
+	if got := find(""); got != DefaultVersion {
+		t.Errorf("the data directory: %s", got)
+	}
+	os.RemoveAll(filepath.Join(data, "halide", DefaultVersion))
+	if got := find(""); got != "22.0.0" {
+		t.Errorf("the data directory without the default: %s", got)
+	}
+	// What is named and is none is said, not passed over.
+	_, err := FindHalide(empty)
+	var missing *MissingError
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "--halide names "+empty) || !strings.Contains(missing.Mend, "pip install") {
+		t.Errorf("--halide of an empty folder: %v", err)
+	}
+	t.Setenv("Halide_ROOT", empty)
+	if _, err := FindHalide(""); !errors.As(err, &missing) || !strings.Contains(err.Error(), "Halide_ROOT names "+empty) {
+		t.Errorf("Halide_ROOT of an empty folder: %v", err)
+	}
+}
+
+func TestToolchainNamesWhatIsMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("CXX", "")
+	_, err := NewToolchain(&Halide{}, Cache{t.TempDir()})
+	var missing *MissingError
+	if !errors.As(err, &missing) || missing.What != "C++ compiler" || !strings.Contains(missing.Mend, "apt-get install g++") {
+		t.Errorf("without a compiler: %v", err)
+	}
+	// A compiler that is no program that runs.
+	broken := filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CXX", broken)
+	if _, err := NewToolchain(&Halide{}, Cache{t.TempDir()}); !errors.As(err, &missing) || !strings.Contains(err.Error(), "does not run") {
+		t.Errorf("with a broken compiler: %v", err)
+	}
+}
