@@ -166,6 +166,19 @@ func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point,
 		}
 		return best.x, nil
 	}
+	c := &climber{h: h, s: s, rng: rng, scores: map[string]float64{}, left: climbBudget * a.Candidates}
+	var known []rated
+	for _, t := range h.best() {
+		if len(known) == climbFrom {
+			break
+		}
+		known = append(known, rated{t.Config.Point(), math.Inf(-1)})
+	}
+	if rng.Float64() >= a.Global && !a.NoLocalSearch {
+		if best := c.best(known, a.Reach); best.x != nil {
+			return best.x, nil
+		}
+	}
 	keep := a.Starts
 	if a.NoLocalSearch {
 		keep = 1
@@ -174,24 +187,10 @@ func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point,
 	if err != nil {
 		return nil, err
 	}
-	best := rated{score: math.Inf(-1)}
-	if len(top) > 0 {
-		best = top[0]
-	}
 	if a.NoLocalSearch {
-		return best.x, nil
+		return c.best(top, 0).x, nil
 	}
-	known := h.best()
-	for _, t := range known[:min(climbFrom, len(known))] {
-		top = append(top, rated{t.Config.Point(), math.Inf(-1)})
-	}
-	c := &climber{h: h, s: s, rng: rng, scores: map[string]float64{}, left: climbBudget * a.Candidates}
-	for _, start := range top {
-		if r := c.climb(start); r.score > best.score {
-			best = r
-		}
-	}
-	return best.x, nil
+	return c.best(append(top, known...), climbSteps).x, nil
 }
 
 // sample rates random new configurations and returns the best, in order.
@@ -229,6 +228,9 @@ func (b *bayesian) sample(h *history, s *scorer, keep int, rng *rand.Rand) ([]ra
 	return top, nil
 }
 
+// climbSteps bounds one global climb.
+const climbSteps = 100
+
 // climbBudget times Candidates is the number of configurations that local
 // searches may rate for one suggestion; only spaces of hundreds of parameters
 // come near it.
@@ -244,9 +246,21 @@ type climber struct {
 	near   []space.Point
 }
 
+// best climbs from each start and returns the best end that is new; its x is
+// nil when there is none.
+func (c *climber) best(starts []rated, steps int) rated {
+	best := rated{score: math.Inf(-1)}
+	for _, start := range starts {
+		if r := c.climb(start, steps); r.score > best.score {
+			best = r
+		}
+	}
+	return best
+}
+
 // climb goes to the best neighbour as long as it is better.
-func (c *climber) climb(at rated) rated {
-	for {
+func (c *climber) climb(at rated, steps int) rated {
+	for range steps {
 		c.near = c.h.space.Neighbors(c.near[:0], at.x, c.rng)
 		next := at
 		for _, y := range c.near {
@@ -255,10 +269,11 @@ func (c *climber) climb(at rated) rated {
 			}
 		}
 		if next.score <= at.score {
-			return at
+			break
 		}
 		at = next
 	}
+	return at
 }
 
 // rate is the score of a new configuration, or -Inf when it is not above floor.

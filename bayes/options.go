@@ -100,6 +100,12 @@ type Acquisition struct {
 	Candidates int `json:"candidates,omitempty"`
 	// Starts of them, the best, are improved by local search; default 5.
 	Starts int `json:"starts,omitempty"`
+	// Global is the part of the suggestions, drawn at random, that search the
+	// whole space; the others climb from the 3 best configurations known, by at
+	// most Reach steps of one parameter each. Default 0.2; the paper's is 1.
+	Global float64 `json:"global,omitempty"`
+	// Reach bounds the climbs of the others; default 2.
+	Reach int `json:"reach,omitempty"`
 	// NoLocalSearch takes the best candidate as it is.
 	NoLocalSearch bool `json:"no_local_search,omitempty"`
 	// BiasedSampling draws candidates and initial trials as ChainOfTrees does.
@@ -141,7 +147,7 @@ func (o Options) Validate() error {
 		}
 	}
 	for name, n := range map[string]int{"initial": o.Initial, "samples": o.Surrogate.Samples, "refine": o.Surrogate.Refine,
-		"evals": o.Surrogate.Evals, "candidates": o.Acquisition.Candidates, "starts": o.Acquisition.Starts} {
+		"evals": o.Surrogate.Evals, "candidates": o.Acquisition.Candidates, "starts": o.Acquisition.Starts, "reach": o.Acquisition.Reach} {
 		if n < 0 {
 			bad("%s is %d; it cannot be negative", name, n)
 		}
@@ -151,6 +157,9 @@ func (o Options) Validate() error {
 	}
 	if !(o.Acquisition.Xi >= 0) {
 		bad("xi is %v; it cannot be negative", o.Acquisition.Xi)
+	}
+	if !(o.Acquisition.Global >= 0 && o.Acquisition.Global <= 1) {
+		bad("global is a part of 1, not %v", o.Acquisition.Global)
 	}
 	if !(o.Feasibility.Threshold >= 0 && o.Feasibility.Threshold <= 1) {
 		bad("threshold is a probability, not %v", o.Feasibility.Threshold)
@@ -186,5 +195,9 @@ func (o Options) filled() Options {
 	}
 	def(&o.Acquisition.Candidates, 1000)
 	def(&o.Acquisition.Starts, 5)
+	if o.Acquisition.Global == 0 {
+		o.Acquisition.Global = 0.2
+	}
+	def(&o.Acquisition.Reach, 2)
 	return o
 }

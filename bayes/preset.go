@@ -11,7 +11,7 @@ func paper() Options {
 	return Options{
 		Initial:     10,
 		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
-		Acquisition: Acquisition{Candidates: 30_000, Starts: 10},
+		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
 		Feasibility: Feasibility{Threshold: 0.1, NoBelief: true},
 	}
 }
@@ -23,7 +23,7 @@ func ytopt() Options {
 	return Options{
 		Initial:     10,
 		Surrogate:   Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", NoPrior: true, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1},
-		Acquisition: Acquisition{Candidates: 10_000, NoLocalSearch: true},
+		Acquisition: Acquisition{Candidates: 10_000, NoLocalSearch: true, Global: 1},
 		Feasibility: Feasibility{Penalty: true},
 	}
 }
@@ -66,6 +66,9 @@ var presets = []preset{
 	{"hamming", "paper, with the Hamming distance of permutations", changed(paper(), func(o *Options) { o.Surrogate.Metric = "hamming" })},
 	{"naive", "paper, with permutations as categories", changed(paper(), func(o *Options) { o.Surrogate.Metric = "naive" })},
 	{"biased-sampling", "paper, with sampling biased by the chain of trees", changed(paper(), func(o *Options) { o.Acquisition.BiasedSampling = true })},
+	{"all-global", "default, with every suggestion from the whole space", Options{Acquisition: Acquisition{Global: 1}}},
+	{"no-belief", "default, without belief about failures", Options{Feasibility: Feasibility{NoBelief: true}}},
+	{"low-threshold", "default, with the paper's random minimum feasibility", Options{Feasibility: Feasibility{Threshold: 0.1}}},
 }
 
 // Presets lists the names Preset knows, with a line about each.
@@ -77,7 +80,7 @@ func Presets() (names, says []string) {
 }
 
 // Preset returns the options of that name: this program's, the paper's, its
-// baselines and its ablations.
+// baselines, its ablations, and the ablations of this program's additions.
 func Preset(name string) (Options, error) {
 	i := slices.IndexFunc(presets, func(p preset) bool { return p.name == name })
 	if i < 0 {

@@ -125,6 +125,7 @@ func TestOptionsValidate(t *testing.T) {
 		"xi is -1":                  {Acquisition: bayes.Acquisition{Xi: -1}},
 		"full_every is a growth":    {Surrogate: bayes.Surrogate{FullEvery: 0.5}},
 		"off and a penalty":         {Feasibility: bayes.Feasibility{Off: true, Penalty: true}},
+		"global is a part of 1":     {Acquisition: bayes.Acquisition{Global: 1.5}},
 		"threshold is a prob":       {Feasibility: bayes.Feasibility{Threshold: 2}},
 		"belongs to no space":       {Start: []space.Config{{}}},
 	} {
