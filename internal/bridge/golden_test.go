@@ -1,0 +1,121 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// goldens lists the descriptions that internal/pipeline/testdata holds, and what is
+// refused.
+type goldens struct {
+	Target       string
+	Versions     []int
+	Descriptions []golden
+	Refusals     []golden
+}
+
+type golden struct {
+	Name, Source, Generator, Error string
+	Params                         []string
+	Structure                      []schedule.Directive
+}
+
+func (g golden) String() string {
+	if g.Name != "" {
+		return g.Name
+	}
+	return strings.Join(append([]string{g.Generator}, g.Params...), ",")
+}
+
+const goldenDir = "../pipeline/testdata"
+
+func readGoldens(t *testing.T) goldens {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(goldenDir, "goldens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all goldens
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// opened keeps one Generator for each source, so that each is compiled and asked
+// for its names once.
+type opened map[string]*Generator
+
+func (o opened) get(t *testing.T, version, target string, g golden) *Generator {
+	t.Helper()
+	k := version + " " + g.Source
+	if o[k] == nil {
+		o[k] = openApp(t, version, filepath.Join("..", "..", g.Source), Options{Name: g.Generator})
+	}
+	out := *o[k]
+	out.Name, out.Params = g.Generator, []Param{{"target", target}}
+	for _, p := range g.Params {
+		name, value, _ := strings.Cut(p, "=")
+		out.Params = append(out.Params, Param{name, value})
+	}
+	return &out
+}
+
+// TestDescriptionsAreGolden describes every pipeline of the list under both
+// versions and compares the bytes.
+func TestDescriptionsAreGolden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	all := readGoldens(t)
+	sources := opened{}
+	for _, major := range all.Versions {
+		version := fmt.Sprintf("%d.0.0", major)
+		for _, g := range all.Descriptions {
+			t.Run(fmt.Sprintf("%s.h%d", g, major), func(t *testing.T) {
+				got, err := sources.get(t, version, all.Target, g).describe(t.Context(), g.Structure)
+				if err != nil {
+					t.Fatal(err)
+				}
+				file := filepath.Join(goldenDir, fmt.Sprintf("%s.h%d.json", g, major))
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var compact bytes.Buffer
+				if err := json.Compact(&compact, got); err != nil {
+					t.Fatal(err)
+				}
+				compact.WriteByte('\n')
+				if !bytes.Equal(compact.Bytes(), want) {
+					at := 0
+					for at < min(compact.Len(), len(want)) && compact.Bytes()[at] == want[at] {
+						at++
+					}
+					from := max(0, at-80)
+					t.Errorf("%s differs at byte %d:\ngot  %s\nwant %s", file, at,
+						compact.Bytes()[from:min(compact.Len(), at+80)], want[from:min(len(want), at+80)])
+				}
+			})
+		}
+		for _, g := range all.Refusals {
+			t.Run(fmt.Sprintf("refused/%s.h%d", g, major), func(t *testing.T) {
+				_, err := sources.get(t, version, all.Target, g).describe(t.Context(), g.Structure)
+				var ge *GeneratorError
+				if !errors.As(err, &ge) || ge.Reason != g.Error {
+					t.Errorf("got %v\nwant %s", err, g.Error)
+				}
+			})
+		}
+	}
+}
