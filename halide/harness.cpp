@@ -29,9 +29,9 @@ constexpr size_t kAlignment = 128;
 // Dimensions shorter than this keep their extent at the second size: they are
 // channels or kernels, which algorithms take as given.
 constexpr int64_t kCropFrom = 32;
-// Odd and larger than the usual vector remainders, so that neither a power of two nor
-// a multiple of three, five or seven divides what is left.
-constexpr int64_t kCrop = 11;
+// What is left of an extent that tiles divide is then divided by no tile of four or
+// more, but still even, which some algorithms need.
+constexpr int64_t kCrop = 10;
 
 size_t element_count(const std::vector<int64_t> &extents) {
     size_t n = 1;
@@ -59,6 +59,11 @@ std::string error_message;
 void remember_error(void *, const char *message) {
     std::lock_guard<std::mutex> lock(error_mutex);
     if (error_message.empty()) error_message = message;
+}
+
+void forget_error() {
+    std::lock_guard<std::mutex> lock(error_mutex);
+    error_message.clear();
 }
 
 [[noreturn]] void fail(int code) {
@@ -138,34 +143,71 @@ Bench::Bench(EntryPoint entry, const DataSet &data) : entry_(entry), data_(data)
         } else if (!a.output) {
             // A private copy in written memory: a mapping's pages would be shared and
             // placed differently from what the pipeline's users allocate.
-            inputs_[i] = std::make_unique<DenseBuffer>(a.type, a.mins, a.extents, slot.order);
-            if (slot.offset < 0) {
-                memset(inputs_[i]->data(), 0, inputs_[i]->bytes());
-            } else {
-                memcpy(inputs_[i]->data(), file_ + slot.offset, inputs_[i]->bytes());
+            std::vector<int64_t> mins = a.mins, extents = a.extents;
+            for (size_t d = 0; d < slot.below.size(); d++) {
+                mins[d] -= slot.below[d];
+                extents[d] += slot.below[d] + slot.above[d];
             }
+            inputs_[i] = std::make_unique<DenseBuffer>(a.type, mins, extents, slot.order);
+            copy_input(slot, *inputs_[i]);
             argv_[i] = inputs_[i]->raw();
         }
     }
-    allocate_outputs(0);
 }
 
 Bench::~Bench() {
     if (file_) munmap(file_, file_bytes_);
 }
 
+void Bench::copy_input(const DataSet::Slot &slot, DenseBuffer &buffer) {
+    if (slot.offset >= 0 && slot.below.empty()) {
+        memcpy(buffer.data(), file_ + slot.offset, buffer.bytes());
+        return;
+    }
+    memset(buffer.data(), 0, buffer.bytes());
+    if (slot.offset < 0) return;
+    // Line by line along the innermost dimension.
+    const Argument &a = slot.argument;
+    size_t width = (a.type.bits + 7) / 8;
+    const halide_buffer_t *raw = buffer.raw();
+    int inner = slot.order[0];
+    size_t line = (size_t)a.extents[inner] * width;
+    std::vector<int64_t> position(a.extents.size(), 0);
+    for (const uint8_t *from = file_ + slot.offset;; from += line) {
+        int64_t at = 0;
+        for (size_t d = 0; d < position.size(); d++) at += (position[d] + slot.below[d]) * raw->dim[d].stride;
+        memcpy(buffer.data() + (size_t)at * width, from, line);
+        size_t k = 1;
+        for (; k < slot.order.size(); k++) {
+            int d = slot.order[k];
+            if (++position[d] < a.extents[d]) break;
+            position[d] = 0;
+        }
+        if (k == slot.order.size()) return;
+    }
+}
+
+bool Bench::input_intact(const DataSet::Slot &slot, const DenseBuffer &buffer) const {
+    if (!buffer.guards_intact()) return false;
+    if (slot.offset < 0 || !slot.below.empty()) return true;  // nothing to compare with
+    return memcmp(buffer.data(), file_ + slot.offset, buffer.bytes()) == 0;
+}
+
 void Bench::allocate_outputs(size_t size) {
+    size_ = (int64_t)size;
     for (size_t i = 0; i < data_.slots.size(); i++) {
         const auto &slot = data_.slots[i];
         if (!slot.argument.output) continue;
         const auto &r = slot.regions[size];
         outputs_[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
         // The complement of the truth: an element that is never written cannot pass.
-        const uint8_t *truth = file_ + r.offset;
-        uint8_t *out = outputs_[i]->data();
-        for (size_t b = 0; b < outputs_[i]->bytes(); b++) out[b] = (uint8_t)~truth[b];
+        poison(outputs_[i]->data(), file_ + r.offset, outputs_[i]->bytes());
         argv_[i] = outputs_[i]->raw();
     }
+}
+
+void Bench::poison(uint8_t *out, const uint8_t *truth, size_t n) {
+    for (size_t b = 0; b < n; b++) out[b] = (uint8_t)~truth[b];
 }
 
 void Bench::run() {
@@ -175,9 +217,7 @@ void Bench::run() {
 CheckResult Bench::check(size_t size, const Tolerance &tolerance) {
     allocate_outputs(size);
     run();
-    CheckResult r = compare(size, tolerance);
-    if (size != 0) allocate_outputs(0);
-    return r;
+    return compare(size, tolerance);
 }
 
 CheckResult Bench::recheck(const Tolerance &tolerance) {
@@ -193,11 +233,8 @@ CheckResult Bench::compare(size_t size, const Tolerance &tolerance) {
             auto bad = first_difference(slot.argument.type, outputs_[i]->data(), file_ + r.offset,
                                         element_count(r.extents), tolerance);
             if (!bad.empty()) return {false, slot.argument.name + " at size " + std::to_string(size) + ": " + bad};
-        } else if (slot.argument.buffer && slot.offset >= 0) {
-            if (!inputs_[i]->guards_intact() ||
-                memcmp(inputs_[i]->data(), file_ + slot.offset, inputs_[i]->bytes()) != 0) {
-                return {false, slot.argument.name + ": an input was written to"};
-            }
+        } else if (slot.argument.buffer && !input_intact(slot, *inputs_[i])) {
+            return {false, slot.argument.name + ": an input was written to"};
         }
     }
     return {};
@@ -205,6 +242,7 @@ CheckResult Bench::compare(size_t size, const Tolerance &tolerance) {
 
 std::vector<int64_t> Bench::time(const TimingProtocol &p) {
     using clock = std::chrono::steady_clock;
+    if (size_ != 0) allocate_outputs(0);
     std::vector<int64_t> samples;
     int64_t total = 0, best = INT64_MAX;
     while ((int64_t)samples.size() < p.max_samples &&
@@ -273,16 +311,28 @@ DataSet::Region whole_region(const Argument &a) {
     return r;
 }
 
-DataSet::Region cropped_region(const Argument &a) {
+// Dimensions of outputs by number, those of all outputs alike.
+using Dimensions = std::vector<size_t>;
+
+DataSet::Region cropped_region(const Argument &a, const Dimensions &dimensions) {
     DataSet::Region r = whole_region(a);
-    for (int64_t &e : r.extents) {
-        if (e >= kCropFrom) e -= kCrop;
+    for (size_t d : dimensions) {
+        if (d < r.extents.size() && r.extents[d] >= kCropFrom) r.extents[d] -= kCrop;
     }
     return r;
 }
 
-int64_t region_bytes(const Argument &a, const std::vector<int64_t> &extents) {
-    return (int64_t)element_count(extents) * ((a.type.bits + 7) / 8);
+Dimensions croppable(const std::vector<Argument> &arguments) {
+    Dimensions out;
+    for (size_t d = 0; d < 16; d++) {
+        for (const Argument &a : arguments) {
+            if (a.output && d < a.extents.size() && a.extents[d] >= kCropFrom) {
+                out.push_back(d);
+                break;
+            }
+        }
+    }
+    return out;
 }
 
 // Page-aligned, so that nothing of one buffer shares a page with another.
@@ -302,91 +352,173 @@ void write_at(int fd, int64_t offset, const uint8_t *data, size_t bytes, const s
 
 }  // namespace
 
-DataSet make_data_set(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path) {
-    DataSet set;
-    set.path = path;
-    std::vector<std::vector<uint8_t>> scalars;
-    for (const Argument &a : arguments) scalars.push_back(scalar_bytes(a));
-    Query q = query_bounds(entry, arguments, scalars);
+namespace {
 
-    int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
-    struct Closer {
-        int fd;
-        ~Closer() { close(fd); }
-    } closer{fd};
-
-    int64_t offset = 0;
-    std::vector<std::unique_ptr<DenseBuffer>> buffers(arguments.size());
-    std::vector<void *> argv(arguments.size());
-    bool cropped = false;
-    for (size_t i = 0; i < arguments.size(); i++) {
-        DataSet::Slot slot;
-        slot.argument = arguments[i];
-        Argument &a = slot.argument;
-        if (a.buffer) slot.order = storage_order(q.dims[i]);
-        if (!a.buffer) {
-            argv[i] = scalars[i].data();
-        } else if (a.output) {
-            slot.regions = {whole_region(a), cropped_region(a)};
-            cropped |= slot.regions[0].extents != slot.regions[1].extents;
-            for (auto &r : slot.regions) {
-                r.offset = offset;
-                r.bytes = region_bytes(a, r.extents);
-                offset = next_offset(offset, r.bytes);
+// The reference at work: inputs that are filled once, outputs made for each size.
+class Maker {
+public:
+    Maker(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path)
+        : entry_(entry), argv_(arguments.size()), inputs_(arguments.size()) {
+        set.path = path;
+        for (const Argument &a : arguments) scalars_.push_back(scalar_bytes(a));
+        Query q = query_bounds(entry, arguments, scalars_);
+        fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (fd_ < 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
+        for (size_t i = 0; i < arguments.size(); i++) {
+            DataSet::Slot slot;
+            slot.argument = arguments[i];
+            if (!slot.argument.buffer) {
+                argv_[i] = scalars_[i].data();
+            } else {
+                slot.order = storage_order(q.dims[i]);
+                if (!slot.argument.output) input(slot, q.dims[i], i);
             }
-        } else {
-            bool raw = a.fill.compare(0, 4, "raw:") == 0;
-            for (size_t d = 0; d < a.extents.size(); d++) {
-                const auto &need = q.dims[i][d];
-                int64_t lo = std::min(a.mins[d], (int64_t)need.min);
-                int64_t hi = std::max(a.mins[d] + a.extents[d], (int64_t)need.min + need.extent);
-                if (raw && (lo != a.mins[d] || hi != a.mins[d] + a.extents[d])) {
-                    throw std::runtime_error(
-                        "input " + a.name + " is too small: the estimated output needs [" + std::to_string(need.min) +
-                        ", " + std::to_string(need.min + need.extent - 1) + "] in dimension " + std::to_string(d) +
-                        ", it has [" + std::to_string(a.mins[d]) + ", " + std::to_string(a.mins[d] + a.extents[d] - 1) + "]");
-                }
-                a.mins[d] = lo;
-                a.extents[d] = hi - lo;
-            }
-            buffers[i] = std::make_unique<DenseBuffer>(a.type, a.mins, a.extents, slot.order);
-            fill_input(a, slot.order, buffers[i]->data(), buffers[i]->bytes());
-            slot.offset = offset;
-            write_at(fd, offset, buffers[i]->data(), buffers[i]->bytes(), path);
-            offset = next_offset(offset, (int64_t)buffers[i]->bytes());
-            argv[i] = buffers[i]->raw();
+            set.slots.push_back(std::move(slot));
         }
-        set.slots.push_back(slot);
     }
+    ~Maker() {
+        if (fd_ >= 0) close(fd_);
+    }
+    Maker(const Maker &) = delete;
+    Maker &operator=(const Maker &) = delete;
 
-    set.sizes = cropped ? 2 : 1;
-    for (size_t size = 0; size < set.sizes; size++) {
-        std::vector<std::unique_ptr<DenseBuffer>> outputs(arguments.size());
-        for (size_t i = 0; i < arguments.size(); i++) {
-            if (!arguments[i].output) continue;
-            const auto &slot = set.slots[i];
-            outputs[i] = std::make_unique<DenseBuffer>(slot.argument.type, slot.regions[size].mins,
-                                                       slot.regions[size].extents, slot.order);
-            memset(outputs[i]->data(), 0, outputs[i]->bytes());
-            argv[i] = outputs[i]->raw();
+    // Runs at a size and stores the results as the next of the set's sizes.
+    void add_size(const Dimensions &cropped) {
+        auto start = std::chrono::steady_clock::now();
+        auto outputs = run(cropped);
+        if (set.sizes == 0) {
+            auto took = std::chrono::steady_clock::now() - start;
+            set.reference_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
         }
-        try {
-            checked_call(entry, argv);
-        } catch (const RunError &) {
-            // A pipeline may fix its sizes; then only the estimated one can be checked.
-            if (size == 0) throw;
-            set.sizes = 1;
-            break;
-        }
-        for (size_t i = 0; i < arguments.size(); i++) {
+        for (size_t i = 0; i < outputs.size(); i++) {
             if (!outputs[i]) continue;
-            write_at(fd, set.slots[i].regions[size].offset, outputs[i]->data(), outputs[i]->bytes(), path);
+            DataSet::Region r = cropped_region(set.slots[i].argument, cropped);
+            r.bytes = (int64_t)outputs[i]->bytes();
+            r.offset = append(*outputs[i]);
+            set.slots[i].regions.push_back(r);
+        }
+        set.sizes++;
+    }
+
+    // Of the dimensions given, those that can be shorter; an algorithm may fix others.
+    Dimensions accepted(const Dimensions &dimensions) {
+        if (dimensions.empty() || runs(dimensions)) return dimensions;
+        Dimensions out;
+        for (size_t d : dimensions) {
+            out.push_back(d);
+            if (!runs(out)) out.pop_back();
+        }
+        return out;
+    }
+
+    void finish() {
+        // The last region may end short of its page.
+        if (ftruncate(fd_, std::max<int64_t>(offset_, 4096)) != 0) throw std::runtime_error("cannot size " + set.path);
+    }
+
+    DataSet set;
+
+private:
+    EntryPoint entry_;
+    std::vector<std::vector<uint8_t>> scalars_;
+    std::vector<void *> argv_;
+    std::vector<std::unique_ptr<DenseBuffer>> inputs_;
+    int fd_ = -1;
+    int64_t offset_ = 0;
+
+    int64_t append(const DenseBuffer &buffer) {
+        int64_t at = offset_;
+        write_at(fd_, at, buffer.data(), buffer.bytes(), set.path);
+        offset_ = next_offset(at, (int64_t)buffer.bytes());
+        return at;
+    }
+
+    // An input is as large as its estimate and as what the estimated output needs.
+    void input(DataSet::Slot &slot, const std::vector<halide_dimension_t> &needed, size_t i) {
+        Argument &a = slot.argument;
+        bool raw = a.fill.compare(0, 4, "raw:") == 0;
+        for (size_t d = 0; d < a.extents.size(); d++) {
+            const auto &need = needed[d];
+            int64_t lo = std::min(a.mins[d], (int64_t)need.min);
+            int64_t hi = std::max(a.mins[d] + a.extents[d], (int64_t)need.min + need.extent);
+            if (raw && (lo != a.mins[d] || hi != a.mins[d] + a.extents[d])) {
+                throw std::runtime_error("input " + a.name + " is too small: the estimated output needs [" +
+                                         std::to_string(need.min) + ", " + std::to_string(need.min + need.extent - 1) +
+                                         "] in dimension " + std::to_string(d) + ", it has [" + std::to_string(a.mins[d]) +
+                                         ", " + std::to_string(a.mins[d] + a.extents[d] - 1) + "]");
+            }
+            a.mins[d] = lo;
+            a.extents[d] = hi - lo;
+        }
+        inputs_[i] = std::make_unique<DenseBuffer>(a.type, a.mins, a.extents, slot.order);
+        fill_input(a, slot.order, inputs_[i]->data(), inputs_[i]->bytes());
+        slot.offset = append(*inputs_[i]);
+        argv_[i] = inputs_[i]->raw();
+    }
+
+    std::vector<std::unique_ptr<DenseBuffer>> run(const Dimensions &cropped) {
+        std::vector<std::unique_ptr<DenseBuffer>> outputs(set.slots.size());
+        for (size_t i = 0; i < set.slots.size(); i++) {
+            const auto &slot = set.slots[i];
+            if (!slot.argument.output) continue;
+            auto r = cropped_region(slot.argument, cropped);
+            outputs[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
+            memset(outputs[i]->data(), 0, outputs[i]->bytes());
+            argv_[i] = outputs[i]->raw();
+        }
+        checked_call(entry_, argv_);
+        return outputs;
+    }
+
+    bool runs(const Dimensions &cropped) {
+        try {
+            run(cropped);
+            return true;
+        } catch (const RunError &) {
+            forget_error();
+            return false;
         }
     }
-    // The last region may end short of its page.
-    if (ftruncate(fd, std::max<int64_t>(offset, 4096)) != 0) throw std::runtime_error("cannot size " + path);
-    return set;
+};
+
+}  // namespace
+
+DataSet make_data_set(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path) {
+    Maker maker(entry, arguments, path);
+    maker.add_size({});
+    Dimensions cropped = maker.accepted(croppable(arguments));
+    if (!cropped.empty()) maker.add_size(cropped);
+    maker.finish();
+    return std::move(maker.set);
+}
+
+bool pad_inputs(EntryPoint entry, DataSet *data) {
+    std::vector<Argument> arguments;
+    std::vector<std::vector<uint8_t>> scalars;
+    for (const auto &slot : data->slots) {
+        arguments.push_back(slot.argument);
+        scalars.push_back(scalar_bytes(slot.argument));
+    }
+    Query q = query_bounds(entry, arguments, scalars);
+    bool any = false;
+    for (size_t i = 0; i < data->slots.size(); i++) {
+        auto &slot = data->slots[i];
+        const Argument &a = slot.argument;
+        if (!a.buffer || a.output || a.extents.empty()) continue;
+        std::vector<int64_t> below(a.extents.size()), above(a.extents.size());
+        bool wider = false;
+        for (size_t d = 0; d < a.extents.size(); d++) {
+            const auto &need = q.dims[i][d];
+            below[d] = std::max<int64_t>(0, a.mins[d] - need.min);
+            above[d] = std::max<int64_t>(0, (int64_t)need.min + need.extent - a.mins[d] - a.extents[d]);
+            wider |= below[d] > 0 || above[d] > 0;
+        }
+        if (!wider) continue;
+        slot.below = below;
+        slot.above = above;
+        any = true;
+    }
+    return any;
 }
 
 Json DataSet::to_json() const {
@@ -410,7 +542,7 @@ Json DataSet::to_json() const {
         j.set("regions", std::move(regions));
         list.push(std::move(j));
     }
-    return Json::object().set("slots", std::move(list)).set("sizes", sizes).set("path", path);
+    return Json::object().set("slots", std::move(list)).set("sizes", sizes).set("path", path).set("reference_ns", reference_ns);
 }
 
 namespace {
@@ -425,6 +557,7 @@ DataSet DataSet::from_json(const Json &j) {
     DataSet set;
     set.path = j["path"].as_string();
     set.sizes = (size_t)j["sizes"].as_int();
+    set.reference_ns = j["reference_ns"].as_int();
     for (const Json &s : j["slots"].items()) {
         Slot slot;
         Argument &a = slot.argument;

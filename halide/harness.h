@@ -79,10 +79,14 @@ struct DataSet {
         std::vector<int> order;       // storage order, innermost first
         int64_t offset = 0;           // of an input's data in the data file; -1 for one never read
         std::vector<Region> regions;  // outputs: one per size
+        // Inputs: how far the buffer that is allocated goes beyond the data, below and above
+        // in each dimension; empty for not at all. See pad_inputs.
+        std::vector<int64_t> below, above;
     };
     std::vector<Slot> slots;
-    size_t sizes = 1;
-    std::string path;  // of the data file
+    size_t sizes = 0;
+    int64_t reference_ns = 0;  // what the reference took at size 0
+    std::string path;          // of the data file
 
     Json to_json() const;
     static DataSet from_json(const Json &j);
@@ -133,11 +137,20 @@ private:
     std::vector<std::unique_ptr<DenseBuffer>> inputs_;  // by slot, null for others
     std::vector<std::unique_ptr<DenseBuffer>> outputs_;
     std::vector<void *> argv_;
+    int64_t size_ = -1;  // of the outputs there are now
 
+    void copy_input(const DataSet::Slot &slot, DenseBuffer &buffer);
+    bool input_intact(const DataSet::Slot &slot, const DenseBuffer &buffer) const;
+    static void poison(uint8_t *out, const uint8_t *truth, size_t n);
     void allocate_outputs(size_t size);
     CheckResult compare(size_t size, const Tolerance &tolerance);
     void run();
 };
+
+// Widens the inputs to what this pipeline reads at size 0. Schedules that round up
+// may read beyond what the outputs need and throw away what they make of it, so what
+// is there does not matter. Returns whether any input had to be widened.
+bool pad_inputs(EntryPoint entry, DataSet *data);
 
 // Asks the pipeline which regions it needs, makes the inputs, runs it at every size
 // and writes data and results to `path`. The pipeline run here is the reference.

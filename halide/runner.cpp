@@ -3,7 +3,6 @@
 // The request is one JSON object: the data set that the reference made, the timing
 // protocol and the tolerance. The answer is one JSON object: samples, or a status.
 
-#include <algorithm>
 #include <cstdio>
 #include <dlfcn.h>
 #include <iostream>
@@ -65,6 +64,11 @@ Json run(const char *library, const std::string &function, const Json &request) 
     if (!entry || !metadata) throw std::runtime_error(std::string(library) + " has no pipeline named " + function);
 
     DataSet data = arranged(DataSet::from_json(request["data"]), *metadata());
+    // What other schedulers make may be good for the estimated size only, and may read
+    // beyond the estimated inputs.
+    bool lenient = request.bool_or("lenient", false);
+    if (lenient) pad_inputs(entry, &data);
+
     Tolerance tolerance;
     tolerance.relative = request.double_or("relative", tolerance.relative);
     tolerance.absolute = request.double_or("absolute", tolerance.absolute);
@@ -76,7 +80,7 @@ Json run(const char *library, const std::string &function, const Json &request) 
     protocol.max_samples = request.int_or("max_samples", protocol.max_samples);
 
     Bench bench(entry, data);
-    size_t sizes = std::min(data.sizes, (size_t)request.int_or("sizes", (int64_t)data.sizes));
+    size_t sizes = lenient ? 1 : data.sizes;
     for (size_t size = sizes; size-- > 0;) {
         CheckResult r = bench.check(size, tolerance);
         if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);

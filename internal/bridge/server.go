@@ -213,6 +213,8 @@ func (s *Server) id() int64 {
 // results, in the runner's own form) and what it took to make.
 type Reference struct {
 	Data  json.RawMessage
+	Time  time.Duration // of one plain execution at the estimated size
+	Sizes int           // at how many sizes candidates are checked
 	Lower time.Duration
 	Link  time.Duration
 }
@@ -224,7 +226,14 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 	if err != nil {
 		return nil, err
 	}
-	return &Reference{a.Data, time.Duration(a.Lower), time.Duration(a.Link)}, nil
+	var set struct {
+		Sizes int   `json:"sizes"`
+		Nanos int64 `json:"reference_ns"`
+	}
+	if err := json.Unmarshal(a.Data, &set); err != nil {
+		return nil, infra("the data set is none: %v", err)
+	}
+	return &Reference{a.Data, time.Duration(set.Nanos), set.Sizes, time.Duration(a.Lower), time.Duration(a.Link)}, nil
 }
 
 // What is built: a schedule, or the Generator's hand-written one.

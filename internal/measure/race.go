@@ -23,8 +23,11 @@ type Racer interface {
 type RaceOptions struct {
 	Protocol  Protocol
 	Lock      HostLock
-	MinRounds int     // before anything is concluded; default 10
-	MaxRounds int     // default 30
+	MinRounds int // before anything is concluded; default 10
+	MaxRounds int // default 30
+	// MaxTime ends a race of slow participants after MinRounds or, at twice the time,
+	// after the round it is in. Default 1 minute.
+	MaxTime   time.Duration
 	HalfWidth float64 // relative half-width of the interval that is precise enough; default 0.02
 	// Quiet is the factor by which the sentinel may be above its own minimum; a round
 	// in which it is more is thrown away. Default 1.1.
@@ -39,7 +42,7 @@ type RaceOptions struct {
 
 // DefaultRaceOptions are the documented defaults.
 func DefaultRaceOptions() RaceOptions {
-	return RaceOptions{Protocol: DefaultProtocol(), Lock: NewHostLock(), MinRounds: 10, MaxRounds: 30, HalfWidth: 0.02, Quiet: 1.1}
+	return RaceOptions{Protocol: DefaultProtocol(), Lock: NewHostLock(), MinRounds: 10, MaxRounds: 30, MaxTime: time.Minute, HalfWidth: 0.02, Quiet: 1.1}
 }
 
 // Lane is what a race says of one participant.
@@ -81,6 +84,7 @@ const dropSignificance = 0.01
 // interval of every pair with participant 0 is precise enough, or after MaxRounds.
 func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*Race, error) {
 	race := &Race{Lanes: make([]Lane, len(racers))}
+	started := time.Now()
 	var sentinelBest time.Duration
 	lap := func(r Racer) (d time.Duration, err error) {
 		lockErr := o.Lock.With(ctx, func() error {
@@ -93,6 +97,9 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		return d, err
 	}
 	for race.Rounds < o.MaxRounds && race.Rounds+race.Thrown < disturbedFactor*o.MaxRounds {
+		if time.Since(started) > 2*o.MaxTime && race.Rounds > 0 {
+			break
+		}
 		laps := make([]time.Duration, len(racers))
 		var sentinel time.Duration
 		order := rng.Perm(len(racers) + 1) // the last number is the sentinel
@@ -133,7 +140,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		if o.Progress != nil {
 			o.Progress(race.Rounds)
 		}
-		if race.Rounds >= o.MinRounds && race.precise(rng, o.HalfWidth) {
+		if race.Rounds >= o.MinRounds && (race.precise(rng, o.HalfWidth) || time.Since(started) > o.MaxTime) {
 			break
 		}
 	}

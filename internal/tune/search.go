@@ -34,6 +34,8 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	}
 	local := measure.Local{Server: t.server, Lock: measure.NewHostLock()}
 	screener := &measure.Screener{Builder: local, Runner: local, Protocol: t.o.Protocol}
+	// The plainest schedule bounds what is worth waiting for from the start.
+	screener.SetBest(t.ref.Time)
 	if len(t.best) > 0 {
 		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
 	}

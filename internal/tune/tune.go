@@ -183,6 +183,9 @@ func (t *tuner) serve(ctx context.Context, inputs []bridge.Input) (err error) {
 		t.server.Close()
 		return fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err)
 	}
+	if t.ref.Sizes < 2 {
+		t.events.note("%s takes outputs of the estimated size only, so schedules are checked at no other", t.gen.Name)
+	}
 	return nil
 }
 
