@@ -28,22 +28,18 @@ type Fresh struct {
 	Data     json.RawMessage // from Server.Reference
 	Threads  int
 	Memory   int64
-	// EstimatedOnly checks at the estimated size only: what other schedulers make may
-	// be good for nothing else.
-	EstimatedOnly bool
+	// Lenient checks at the estimated size only and gives the build inputs as large as it
+	// reads: what other schedulers make may be good for nothing else.
+	Lenient bool
 }
 
 // Run checks and times the build once. The error is a *Failure or the context's.
 func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) {
-	sizes := 0 // all
-	if f.EstimatedOnly {
-		sizes = 1
-	}
 	question, err := json.Marshal(struct {
-		Data  json.RawMessage `json:"data"`
-		Sizes int             `json:"sizes,omitempty"`
+		Data    json.RawMessage `json:"data"`
+		Lenient bool            `json:"lenient"`
 		RunProtocol
-	}{f.Data, sizes, p})
+	}{f.Data, f.Lenient, p})
 	if err != nil {
 		return nil, err
 	}
