@@ -52,7 +52,7 @@ func statusOf(err error) (Status, string) {
 		return InfraFailed, err.Error()
 	}
 	s, parseErr := ParseStatus(f.Status)
-	if parseErr != nil {
+	if parseErr != nil || s == Invalid || s == OK { // no failure calls itself that
 		return InfraFailed, f.Error()
 	}
 	return s, f.Message

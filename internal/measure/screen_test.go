@@ -1,0 +1,274 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// fakeArtifact is a built candidate of which only its schedule's first Func counts.
+type fakeArtifact struct {
+	name  string
+	drops *atomic.Int32
+}
+
+func (a fakeArtifact) Drop() { a.drops.Add(1) }
+
+// fakeHost builds and runs as functions say and watches what goes on at once.
+type fakeHost struct {
+	build func(ctx context.Context, name string) error
+	run   func(ctx context.Context, name string, best time.Duration) (*bridge.Run, error)
+
+	building, running         atomic.Int32
+	mostBuilding, mostRunning atomic.Int32
+	built, drops              atomic.Int32
+}
+
+func enter(now, most *atomic.Int32) func() {
+	n := now.Add(1)
+	for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+	}
+	return func() { now.Add(-1) }
+}
+
+func (h *fakeHost) Build(ctx context.Context, s schedule.Schedule) (Artifact, error) {
+	defer enter(&h.building, &h.mostBuilding)()
+	name := s.Directives[0].Func
+	if h.build != nil {
+		if err := h.build(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	h.built.Add(1)
+	return fakeArtifact{name, &h.drops}, nil
+}
+
+func (h *fakeHost) Run(ctx context.Context, a Artifact, _ Protocol, best time.Duration, check bool) (*bridge.Run, error) {
+	defer enter(&h.running, &h.mostRunning)()
+	if !check {
+		return nil, errors.New("a candidate was timed without being checked")
+	}
+	return h.run(ctx, a.(fakeArtifact).name, best)
+}
+
+func named(name string) schedule.Schedule {
+	return schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.ComputeRoot, Func: name}}}
+}
+
+func steady(context.Context, string, time.Duration) (*bridge.Run, error) {
+	return &bridge.Run{Samples: []time.Duration{12 * ms, 10 * ms, 11 * ms}, Check: ms, Time: 33 * ms}, nil
+}
+
+func TestScreenerTellsResults(t *testing.T) {
+	h := &fakeHost{run: steady}
+	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	r, err := s.Measure(t.Context(), named("f"))
+	if err != nil || r.Status != OK || r.Best() != 10*ms || r.Check != ms || r.Time != 33*ms || len(r.Samples) != 3 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if h.drops.Load() != 1 {
+		t.Errorf("dropped %d times", h.drops.Load())
+	}
+}
+
+func TestFailuresBecomeStatuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		status  Status
+		message string
+	}{
+		"build failed":  {&bridge.Failure{Status: "build_failed", Message: "no loop x"}, BuildFailed, "no loop x"},
+		"crashed":       {&bridge.Failure{Status: "crashed", Message: "m"}, Crashed, "m"},
+		"timed out":     {&bridge.Failure{Status: "timed_out", Message: "m"}, TimedOut, "m"},
+		"out of memory": {&bridge.Failure{Status: "out_of_memory", Message: "m"}, OutOfMemory, "m"},
+		"wrong output":  {fmt.Errorf("wrapped: %w", &bridge.Failure{Status: "wrong_output", Message: "m"}), WrongOutput, "m"},
+		"ours":          {&bridge.Failure{Status: "infra_failed", Message: "m"}, InfraFailed, "m"},
+		"anything else": {errors.New("no lock"), InfraFailed, "no lock"},
+		// A failure cannot say that nothing failed, nor what no one knows.
+		"a failure that is ok": {&bridge.Failure{Status: "ok", Message: "m"}, InfraFailed, "ok: m"},
+		"an invalid failure":   {&bridge.Failure{Status: "invalid", Message: "m"}, InfraFailed, "invalid: m"},
+		"an unknown failure":   {&bridge.Failure{Status: "tired", Message: "m"}, InfraFailed, "tired: m"},
+	} {
+		for _, stage := range []string{"build", "run"} {
+			h := &fakeHost{run: func(context.Context, string, time.Duration) (*bridge.Run, error) { return nil, c.err }}
+			if stage == "build" {
+				h.build = func(context.Context, string) error { return c.err }
+			}
+			s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+			r, err := s.Measure(t.Context(), named("f"))
+			if err != nil || r.Status != c.status || r.Message != c.message || r.Best() != 0 {
+				t.Errorf("%s in %s: got %+v, %v", name, stage, r, err)
+			}
+			if h.drops.Load() != h.built.Load() {
+				t.Errorf("%s in %s: %d built, %d dropped", name, stage, h.built.Load(), h.drops.Load())
+			}
+		}
+	}
+}
+
+func TestTheBestTimeIsShared(t *testing.T) {
+	var told []time.Duration
+	times := map[string]time.Duration{"slow": 30 * ms, "fast": 10 * ms, "middle": 20 * ms}
+	h := &fakeHost{run: func(_ context.Context, name string, best time.Duration) (*bridge.Run, error) {
+		told = append(told, best)
+		if name == "broken" {
+			return nil, &bridge.Failure{Status: "wrong_output"}
+		}
+		return &bridge.Run{Samples: []time.Duration{times[name]}}, nil
+	}}
+	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	s.SetBest(0) // nothing
+	for _, name := range []string{"slow", "broken", "fast", "middle", "slow"} {
+		if _, err := s.Measure(t.Context(), named(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.SetBest(5 * ms)
+	s.SetBest(50 * ms)
+	if _, err := s.Measure(t.Context(), named("slow")); err != nil {
+		t.Fatal(err)
+	}
+	want := []time.Duration{0, 30 * ms, 30 * ms, 10 * ms, 10 * ms, 5 * ms}
+	if fmt.Sprint(told) != fmt.Sprint(want) {
+		t.Errorf("runs were told %v, want %v", told, want)
+	}
+}
+
+// Builds overlap, two runs never do.
+func TestRunsAreAlone(t *testing.T) {
+	const width = 4
+	var all sync.WaitGroup
+	gate := make(chan struct{})
+	var waiting atomic.Int32
+	h := &fakeHost{
+		build: func(context.Context, string) error {
+			if waiting.Add(1) == width {
+				close(gate) // all are in their builds at once
+			}
+			<-gate
+			return nil
+		},
+		run: func(ctx context.Context, name string, best time.Duration) (*bridge.Run, error) {
+			time.Sleep(2 * ms) // long enough for another to come in, if one could
+			return steady(ctx, name, best)
+		},
+	}
+	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	for i := range width {
+		all.Go(func() {
+			for range 5 {
+				if _, err := s.Measure(t.Context(), named(fmt.Sprint(i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if h.mostBuilding.Load() != width || h.mostRunning.Load() != 1 {
+		t.Errorf("%d built at once, %d ran at once", h.mostBuilding.Load(), h.mostRunning.Load())
+	}
+	if h.drops.Load() != 5*width {
+		t.Errorf("%d dropped of %d", h.drops.Load(), 5*width)
+	}
+}
+
+// Whoever waits for its turn, builds or runs when the context ends leaves, drops
+// what it built and records nothing.
+func TestCancelledMeasuringReturns(t *testing.T) {
+	for _, stage := range []string{"build", "turn", "run"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		started := make(chan struct{}, 2)
+		h := &fakeHost{
+			build: func(ctx context.Context, _ string) error {
+				if stage == "build" {
+					started <- struct{}{}
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return nil
+			},
+			run: func(ctx context.Context, _ string, _ time.Duration) (*bridge.Run, error) {
+				started <- struct{}{}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}
+		s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+		n := 1
+		if stage == "turn" {
+			n = 2
+		}
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				if r, err := s.Measure(ctx, named("f")); !errors.Is(err, context.Canceled) || r.Status != Invalid {
+					t.Errorf("in %s: got %+v, %v", stage, r, err)
+				}
+			})
+		}
+		<-started
+		cancel()
+		all.Wait()
+		if h.drops.Load() != h.built.Load() {
+			t.Errorf("in %s: %d built, %d dropped", stage, h.built.Load(), h.drops.Load())
+		}
+	}
+}
+
+func TestStatusesHaveNames(t *testing.T) {
+	for s := Invalid; s <= InfraFailed; s++ {
+		if back, err := ParseStatus(s.String()); err != nil || back != s {
+			t.Errorf("%s reads as %v, %v", s, back, err)
+		}
+	}
+	if _, err := ParseStatus("tired"); err == nil {
+		t.Error("tired is a status")
+	}
+	if got := Status(200).String(); got != "status(200)" {
+		t.Errorf("status 200 is %q", got)
+	}
+}
+
+func TestProtocols(t *testing.T) {
+	if err := DefaultProtocol().Validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	for name, spoil := range map[string]func(*Protocol){
+		"negative time":        func(p *Protocol) { p.MinTotal = -1 },
+		"no samples":           func(p *Protocol) { p.MinSamples = 0 },
+		"fewer than least":     func(p *Protocol) { p.MaxSamples = p.MinSamples - 1 },
+		"giving up below 1":    func(p *Protocol) { p.GiveUp = 0.9 },
+		"killing first":        func(p *Protocol) { p.Kill = p.GiveUp - 0.1 },
+		"no patience":          func(p *Protocol) { p.Patience = 0 },
+		"no first limit":       func(p *Protocol) { p.FirstLimit = 0 },
+		"negative relative":    func(p *Protocol) { p.Relative = -1 },
+		"negative absolute":    func(p *Protocol) { p.Absolute = -1 },
+		"negative for integer": func(p *Protocol) { p.Integer = -1 },
+	} {
+		p := DefaultProtocol()
+		if spoil(&p); p.Validate() == nil {
+			t.Errorf("%s is let through", name)
+		}
+	}
+	p := DefaultProtocol()
+	first, later := p.run(0, true), p.run(10*ms, false)
+	if first.GiveUp != 0 || first.Timeout != int64(p.FirstLimit) || !first.Check {
+		t.Errorf("with no time known: %+v", first)
+	}
+	if later.GiveUp != int64(15*ms) || later.Timeout != int64(p.Patience+160*ms) || later.Check {
+		t.Errorf("with 10 ms known: %+v", later)
+	}
+	if slow := p.run(time.Hour, false); slow.Timeout != int64(p.FirstLimit) {
+		t.Errorf("the limit grew to %v", time.Duration(slow.Timeout))
+	}
+	if c := CheckOnly(p); !c.Check || c.MaxSamples != 1 || c.MinTotal != 0 {
+		t.Errorf("only to check: %+v", c)
+	}
+}
