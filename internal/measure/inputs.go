@@ -7,6 +7,7 @@ import (
 	"image"
 	_ "image/jpeg" // so that image.Decode knows them
 	_ "image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -171,26 +172,89 @@ func readImage(path string, param pipeline.Param) (*tensor, error) {
 	return t, nil
 }
 
-// readNumPy reads an array; NumPy's last axis is the fastest, Halide's first.
-func readNumPy(path string) (*tensor, error) {
+// readNumPy reads an array; NumPy's last axis is Halide's first, whichever of them
+// the file has fastest.
+func readNumPy(path string) (t *tensor, err error) {
+	// The reader panics on headers that are cut off or no literal of Python's.
+	defer func() {
+		if p := recover(); p != nil {
+			t, err = nil, fmt.Errorf("it is no NumPy array: %v", p)
+		}
+	}()
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	// The reader allocates what a header claims, so claims are checked first: that of
+	// the header's own length (version 2 and above), and then the shape.
+	var start [12]byte
+	if _, err := f.ReadAt(start[:], 0); err != nil {
+		return nil, errors.New("it is no NumPy array")
+	}
+	if start[6] > 1 && int64(binary.LittleEndian.Uint32(start[8:])) > info.Size() {
+		return nil, errors.New("it is shorter than its header says")
+	}
 	r, err := npy.NewReader(f)
 	if err != nil {
 		return nil, err
 	}
-	t := &tensor{}
+	t = &tensor{}
+	room, count := info.Size(), 1
 	for _, n := range r.Header.Descr.Shape {
+		if n < 1 || int64(n) > room {
+			return nil, fmt.Errorf("a shape of %v is not in a file of %d bytes", r.Header.Descr.Shape, info.Size())
+		}
+		room /= int64(n)
+		count *= n
 		t.extents = append(t.extents, int64(n))
 	}
-	if !r.Header.Descr.Fortran {
-		slices.Reverse(t.extents)
+	slices.Reverse(t.extents)
+	// What is missing at the end would be read as zeros.
+	data, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
 	}
-	t.values, err = readNumbers(r)
-	return t, err
+	kind := strings.TrimLeft(r.Header.Descr.Type, "<>|=")
+	if width, err := strconv.Atoi(strings.TrimLeft(kind, "fiu")); err == nil && info.Size()-data < int64(count)*int64(width) {
+		return nil, fmt.Errorf("its %d bytes of data are too few for the shape %v", info.Size()-data, r.Header.Descr.Shape)
+	}
+	if t.values, err = readNumbers(r); err != nil {
+		return nil, err
+	}
+	if r.Header.Descr.Fortran {
+		t.values = reversedAxes(t.values, t.extents)
+	}
+	return t, nil
+}
+
+// reversedAxes brings values whose last dimension is the fastest into the order
+// that has dimension 0 fastest.
+func reversedAxes(values []float64, extents []int64) []float64 {
+	stride := make([]int64, len(extents)) // of each dimension in values
+	s := int64(1)
+	for d := len(extents) - 1; d >= 0; d-- {
+		stride[d] = s
+		s *= extents[d]
+	}
+	out := make([]float64, 0, len(values))
+	at, position := int64(0), make([]int64, len(extents))
+	for range values {
+		out = append(out, values[at])
+		for d := range extents {
+			at += stride[d]
+			if position[d]++; position[d] < extents[d] {
+				break
+			}
+			at -= stride[d] * extents[d]
+			position[d] = 0
+		}
+	}
+	return out
 }
 
 // readNumbers reads any of NumPy's plain number types.
@@ -256,7 +320,8 @@ func (t *tensor) encode(typ string) ([]byte, error) {
 			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
 		default:
 			v = math.RoundToEven(v)
-			if v < low || v > high {
+			// Of 64 bits the largest rounds up to a power of two, which is one too many.
+			if !(v >= low && v <= high) || (bits == 64 && v == high) {
 				return nil, fmt.Errorf("element %d is %v, which %s cannot hold", i, v, typ)
 			}
 			var word [8]byte
