@@ -187,6 +187,9 @@ func TestForeignSchedulesApply(t *testing.T) {
 				b := BuildRequest{Schedule: read}
 				once := quick
 				once.MinSamples, once.MaxSamples = 1, 1
+				if p.UsesFloats() {
+					once.Integer, once.Share = 2, 1e-3 // as measure.Protocol.ForPipeline allows
+				}
 				c, err := s.Build(t.Context(), b)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, read)
