@@ -52,7 +52,8 @@ type Action struct {
 	// computed in the body of its tiles.
 	Inner []int64
 
-	made *State // what it leads to, where that is known already
+	made      *State // what it leads to, where that is known already
+	unchecked bool   // without the rules that are ours: see Import
 }
 
 // Same reports whether two actions of one state are the same.

@@ -131,13 +131,20 @@ func (s *State) make(a Action) (*State, bool) {
 	return next, broken == nil
 }
 
+// step is the state that a leads to, within limits or not; nil where a is no
+// action of the state's.
+func (s *State) step(a Action) *State {
+	next, _ := s.make(a)
+	return next
+}
+
 // Next is the state that a, one of the state's actions, leads to. It panics on an
 // action that is none of any state's: that is a mistake of the program.
 func (s *State) Next(a Action) *State {
 	if a.made != nil && a.made.parent == s {
 		return a.made
 	}
-	next, _ := s.make(a)
+	next := s.step(a)
 	if next == nil {
 		panic("space: not an action of this state: " + a.String())
 	}
