@@ -322,19 +322,6 @@ DataSet::Region cropped_region(const Argument &a, const Dimensions &dimensions) 
     return r;
 }
 
-Dimensions croppable(const std::vector<Argument> &arguments) {
-    Dimensions out;
-    for (size_t d = 0; d < 16; d++) {
-        for (const Argument &a : arguments) {
-            if (a.output && d < a.extents.size() && a.extents[d] >= kCropFrom) {
-                out.push_back(d);
-                break;
-            }
-        }
-    }
-    return out;
-}
-
 // Page-aligned, so that nothing of one buffer shares a page with another.
 int64_t next_offset(int64_t offset, int64_t bytes) {
     return (offset + bytes + 4095) / 4096 * 4096;
@@ -361,12 +348,21 @@ public:
         : entry_(entry), argv_(arguments.size()), inputs_(arguments.size()) {
         set.path = path;
         for (const Argument &a : arguments) scalars_.push_back(scalar_bytes(a));
-        Query q = query_bounds(entry, arguments, scalars_);
+        // Constraints on the outputs count for more than estimates that contradict them.
+        std::vector<Argument> constrained = arguments;
+        Query q = query_bounds(entry, constrained, scalars_);
+        for (size_t i = 0; i < constrained.size(); i++) {
+            for (size_t d = 0; constrained[i].output && d < q.dims[i].size(); d++) {
+                constrained[i].mins[d] = q.dims[i][d].min;
+                constrained[i].extents[d] = q.dims[i][d].extent;
+            }
+        }
+        q = query_bounds(entry, constrained, scalars_);
         fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         if (fd_ < 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
-        for (size_t i = 0; i < arguments.size(); i++) {
+        for (size_t i = 0; i < constrained.size(); i++) {
             DataSet::Slot slot;
-            slot.argument = arguments[i];
+            slot.argument = constrained[i];
             if (!slot.argument.buffer) {
                 argv_[i] = scalars_[i].data();
             } else {
@@ -409,6 +405,22 @@ public:
             if (!runs(out)) out.pop_back();
         }
         return out;
+    }
+
+    // Dimensions long enough to be shorter.
+    Dimensions croppable() const {
+        Dimensions out;
+        for (size_t d = 0;; d++) {
+            bool there = false, longer = false;
+            for (const auto &slot : set.slots) {
+                const Argument &a = slot.argument;
+                if (!a.output || d >= a.extents.size()) continue;
+                there = true;
+                longer |= a.extents[d] >= kCropFrom;
+            }
+            if (!there) return out;
+            if (longer) out.push_back(d);
+        }
     }
 
     void finish() {
@@ -486,7 +498,7 @@ private:
 DataSet make_data_set(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path) {
     Maker maker(entry, arguments, path);
     maker.add_size({});
-    Dimensions cropped = maker.accepted(croppable(arguments));
+    Dimensions cropped = maker.accepted(maker.croppable());
     if (!cropped.empty()) maker.add_size(cropped);
     maker.finish();
     return std::move(maker.set);

@@ -42,10 +42,11 @@ type Protocol struct {
 // Integers that a pipeline makes from floating-point values differ between correct
 // schedules where a value lies on the edge of two (fused multiply-add rounds once
 // where a product and a sum round twice). In histogram equalisation 183 of 11.8
-// million bytes do, by 2 at most.
+// million bytes do, by 2 at most; where the value is an entry of a table that every
+// pixel of one intensity reads, 1.9% of them do, by 1.
 const (
 	fromFloats      = 2
-	fromFloatsShare = 1e-3
+	fromFloatsShare = 0.05
 )
 
 // ForPipeline allows integer outputs to be off by that little where the pipeline

@@ -1,0 +1,108 @@
+// Package claim is what the programs in this folder share: opening an app, and
+// ending with a figure.
+package claim
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// Context ends with Ctrl-C.
+func Context() context.Context {
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	return ctx
+}
+
+// Fail ends a claim that could not be measured.
+func Fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the claim could not be measured:", err)
+		os.Exit(2)
+	}
+}
+
+// Say prints the figure as the last line and ends with 0 only where it holds.
+func Say(holds bool, format string, args ...any) {
+	verdict := "holds: "
+	if !holds {
+		verdict = "does not hold: "
+	}
+	fmt.Println(verdict + fmt.Sprintf(format, args...))
+	if !holds {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// App is an opened application with its fork server.
+type App struct {
+	Name     string
+	Gen      *bridge.Generator
+	Pipe     *pipeline.Pipeline
+	Server   *bridge.Server
+	Ref      *bridge.Reference
+	Space    *space.Space
+	Protocol measure.Protocol
+}
+
+// Open opens one of apps/ and starts its server. Run claims from the repository's
+// root.
+func Open(ctx context.Context, name string) *App {
+	threads := runtime.NumCPU()
+	g, err := bridge.Open(ctx, bridge.Options{Path: filepath.Join("apps", name, name+"_generator.cpp"), Threads: threads})
+	Fail(err)
+	p, err := g.Describe(ctx)
+	Fail(err)
+	sp, err := space.New(p, space.Defaults(threads))
+	Fail(err)
+	s, err := g.Serve(ctx, bridge.ServerOptions{MemoryBytes: 8 << 30, BuildTime: time.Minute, CPUs: measure.PhysicalCPUs(threads)})
+	Fail(err)
+	ref, err := s.Reference(ctx, measure.PlainSchedule(p))
+	Fail(err)
+	return &App{name, g, p, s, ref, sp, measure.DefaultProtocol().ForPipeline(p)}
+}
+
+// Schedules are n different ones as a search would try them: its prototypes and
+// random draws.
+func (a *App) Schedules(ctx context.Context, n int, seed int64) []schedule.Schedule {
+	strategy := search.NewEvolve(a.Space, rand.New(rand.NewSource(seed)), search.EvolveDefaults())
+	proposed, err := strategy.Propose(ctx, n)
+	Fail(err)
+	var out []schedule.Schedule
+	for _, c := range proposed {
+		out = append(out, c.Schedule)
+	}
+	return out
+}
+
+// Ahead builds a schedule ahead of time into dir and returns the shared library.
+func (a *App) Ahead(ctx context.Context, s schedule.Schedule, dir string) (string, error) {
+	e := bridge.Emission{Dir: dir, Function: a.Gen.Name, Outputs: []string{"static_library", "c_header"}}
+	if err := a.Gen.Apply(ctx, s, "", e); err != nil {
+		return "", err
+	}
+	return a.Gen.Toolchain.Library(ctx, filepath.Join(dir, a.Gen.Name+".a"), dir)
+}
+
+// Fresh is a racer that starts the library anew for every lap.
+func (a *App) Fresh(ctx context.Context, library string) measure.InFresh {
+	runner, err := a.Gen.Toolchain.Runner(ctx)
+	Fail(err)
+	return measure.InFresh{Fresh: bridge.Fresh{
+		Runner: runner, Library: library, Function: a.Gen.Name, Data: a.Ref.Data, Threads: runtime.NumCPU(),
+	}}
+}

@@ -1,0 +1,103 @@
+// Claim: the time of a schedule in the fork server is within 3% of the same
+// schedule compiled ahead of time and run in a fresh process (the median over 10
+// schedules of each of the six apps, uncorrected), and the two rank schedules alike
+// (Spearman at least .98 over 20 schedules an app that span at least 3x). Both are
+// timed in the same rounds.
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+const (
+	closeTo   = 10 // schedules whose times are compared closely, an app
+	ranked    = 20 // schedules that are ranked, an app
+	rounds    = 5
+	wantSpan  = 3
+	tolerance = 0.03
+	wantRank  = 0.98
+)
+
+func main() {
+	ctx := claim.Context()
+	holds := true
+	var all []float64
+	for _, name := range []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"} {
+		ratios, rank, span := compare(ctx, name)
+		median := measure.Median(ratios[:min(closeTo, len(ratios))])
+		all = append(all, ratios...)
+		ok := math.Abs(median-1) <= tolerance && rank >= wantRank && span >= wantSpan
+		holds = holds && ok
+		fmt.Printf("%-16s server / ahead of time %.4f (%.4f to %.4f), Spearman %.4f over %d schedules spanning %.1fx\n",
+			name, median, slices.Min(ratios), slices.Max(ratios), rank, len(ratios), span)
+	}
+	claim.Say(holds, "median ratio over all schedules %.4f", measure.Median(all))
+}
+
+// compare times schedules of an app both ways in interleaved rounds.
+func compare(ctx context.Context, name string) (ratios []float64, rank, span float64) {
+	app := claim.Open(ctx, name)
+	defer app.Server.Close()
+	dir, err := os.MkdirTemp("", "claim-")
+	claim.Fail(err)
+	defer os.RemoveAll(dir)
+	var inServer, ahead []float64
+	for i, s := range spread(ctx, app) {
+		sub := fmt.Sprintf("%s/%d", dir, i)
+		claim.Fail(os.Mkdir(sub, 0o755))
+		library, err := app.Ahead(ctx, s, sub)
+		claim.Fail(err)
+		c, err := app.Server.Build(ctx, bridge.BuildRequest{Schedule: s})
+		claim.Fail(err)
+		racers := []measure.Racer{measure.InServer{Candidate: c}, app.Fresh(ctx, library)}
+		o := measure.DefaultRaceOptions()
+		o.Protocol, o.MinRounds, o.MaxRounds = app.Protocol, rounds, 2*rounds
+		race, err := o.Run(ctx, rand.New(rand.NewSource(1)), racers)
+		claim.Fail(err)
+		c.Drop()
+		a, b := race.Lanes[0].Best().Seconds(), race.Lanes[1].Best().Seconds()
+		if race.Lanes[1].Failure != nil {
+			claim.Fail(race.Lanes[1].Failure)
+		}
+		inServer, ahead, ratios = append(inServer, a), append(ahead, b), append(ratios, a/b)
+	}
+	return ratios, measure.Spearman(inServer, ahead), slices.Max(ahead) / slices.Min(ahead)
+}
+
+// spread picks schedules that span a wide range of times: many are screened, then
+// taken at even steps of their order.
+func spread(ctx context.Context, app *claim.App) []schedule.Schedule {
+	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock()}
+	screener := &measure.Screener{Builder: local, Runner: local, Protocol: app.Protocol}
+	screener.Protocol.GiveUp, screener.Protocol.Kill = 20, 40
+	type timed struct {
+		s schedule.Schedule
+		d time.Duration
+	}
+	var ok []timed
+	for _, s := range app.Schedules(ctx, 3*ranked, 1) {
+		r, err := screener.Measure(ctx, s)
+		claim.Fail(err)
+		if r.Status == measure.OK {
+			ok = append(ok, timed{s, r.Best()})
+		}
+	}
+	slices.SortFunc(ok, func(a, b timed) int { return int(a.d - b.d) })
+	var out []schedule.Schedule
+	for i := range min(ranked, len(ok)) {
+		out = append(out, ok[i*(len(ok)-1)/max(1, min(ranked, len(ok))-1)].s)
+	}
+	rand.New(rand.NewSource(1)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
