@@ -6,9 +6,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 // line is one line of an export: a measurement with the workload it belongs to.
@@ -124,7 +127,16 @@ func decodeLine(text []byte) (line, error) {
 	if l.Workload.Algorithm == "" || l.Measurement.Hash == "" || l.Measurement.Status == "" {
 		return l, fmt.Errorf("it names no algorithm, schedule or status")
 	}
-	if (l.Measurement.Status == "ok") != (l.Measurement.Best > 0) {
+	if _, err := dec.Token(); err != io.EOF {
+		return l, errors.New("it is no exported measurement: something follows it")
+	}
+	if s, err := measure.ParseStatus(l.Measurement.Status); err != nil || s == measure.Invalid {
+		return l, fmt.Errorf("it has the status %q, which no measurement has", l.Measurement.Status)
+	}
+	if y := l.Measurement.Taken.UTC().Year(); y < 0 || y > 9999 {
+		return l, fmt.Errorf("it was taken in the year %d", y)
+	}
+	if m := l.Measurement; m.Best < 0 || (m.Status == "ok") != (m.Best > 0) {
 		return l, fmt.Errorf("its status %s and its time %v do not go together", l.Measurement.Status, l.Measurement.Best)
 	}
 	return l, nil

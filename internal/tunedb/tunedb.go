@@ -40,6 +40,9 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the folder of the database %s: %w", path, err)
 	}
+	if err := checkOurs(ctx, path); err != nil {
+		return nil, err
+	}
 	// A writer waits for another instead of failing; immediate transactions take their
 	// lock at the start, so that none fails half-way.
 	handle, err := sql.Open("sqlite", "file:"+escape(path)+
@@ -54,6 +57,32 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	}
 	return db, nil
 }
+
+// checkOurs refuses a database of another program's, before anything is changed in
+// it. A file that is not there or empty becomes ours.
+func checkOurs(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil
+	}
+	handle, err := sql.Open("sqlite", "file:"+escape(path)+"?_pragma=busy_timeout(60000)")
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	db := &DB{handle, path}
+	var tables, ours int
+	err = handle.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version')
+		FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&tables, &ours)
+	if err != nil {
+		return db.explain(err)
+	}
+	if tables > 0 && ours == 0 {
+		return fmt.Errorf(notOurs, path)
+	}
+	return nil
+}
+
+const notOurs = "%s is no protuner database; name another file with --db (it was left as it is)"
 
 // escape keeps a path a path inside a URI.
 func escape(path string) string {
@@ -89,7 +118,7 @@ func (db *DB) explain(err error) error {
 	}
 	switch se.Code() & 0xff {
 	case sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%s is no protuner database; name another file with --db (it was left as it is)", db.path)
+		return fmt.Errorf(notOurs, db.path)
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("cannot write the database %s: %w; make room on its disk and run again, nothing measured is lost", db.path, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
@@ -197,7 +226,8 @@ func putWorkload(ctx context.Context, tx *sql.Tx, w Workload) (id int64, err err
 	return id, err
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+// stamp writes a time so that texts sort as times do: RFC 3339 with all nine digits.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000000Z07:00") }
 
 func (db *DB) tx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := db.sql.BeginTx(ctx, nil)

@@ -1,0 +1,459 @@
+package tunedb
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func open(t *testing.T, path string) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func fresh(t *testing.T) *DB {
+	t.Helper()
+	return open(t, filepath.Join(t.TempDir(), "a folder", "protuner.db"))
+}
+
+func workload(algorithm string) Workload {
+	return Workload{Algorithm: algorithm, Generator: "harris", Params: []string{"a=1"}, Halide: "21.0.0", Target: "host", Threads: 2, Protocol: 1}
+}
+
+func begin(t *testing.T, db *DB, w Workload) *Recorder {
+	t.Helper()
+	r, err := db.Begin(t.Context(), w, map[string]int{"seed": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// at is the n-th moment of a clock whose fractions of seconds have all lengths.
+func at(n int) time.Time { return time.Unix(1700000000, int64(n)*50_000_000).UTC() }
+
+func measurement(n int, status string) Measurement {
+	m := Measurement{Hash: fmt.Sprintf("%016x", n), Text: fmt.Sprintf("f.bound_extent(x, %d)\n", n), Origin: "random", Trace: "t", Status: status,
+		Lower: 1, Link: 2, Check: 3, Time: 4, Taken: at(n)}
+	if status == "ok" {
+		m.Best = time.Duration(1000 - n)
+		m.Samples = []time.Duration{m.Best + 5, m.Best}
+	} else {
+		m.Message = "because"
+	}
+	return m
+}
+
+func record(t *testing.T, r *Recorder, m Measurement) {
+	t.Helper()
+	if err := r.Record(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func known(t *testing.T, r *Recorder) []Measurement {
+	t.Helper()
+	out, err := r.Known(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestWhatIsRecordedIsKnown(t *testing.T) {
+	db := fresh(t)
+	r := begin(t, db, workload("a1"))
+	var want []Measurement
+	for i, status := range []string{"ok", "build_failed", "ok", "crashed", "timed_out", "ok"} {
+		m := measurement(i, status)
+		record(t, r, m)
+		want = append(want, m)
+	}
+	if got := known(t, r); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	// The order is that of time, whatever the order of writing.
+	r = begin(t, db, workload("a2"))
+	for _, i := range []int{7, 20, 3, 10, 0, 12, 21, 2} {
+		record(t, r, measurement(i, "ok"))
+	}
+	var order []string
+	for _, m := range known(t, r) {
+		order = append(order, m.Hash[14:])
+	}
+	if got := strings.Join(order, " "); got != "00 02 03 07 0a 0c 14 15" {
+		t.Errorf("in the order %s", got)
+	}
+}
+
+func TestTheFirstMeasurementStays(t *testing.T) {
+	db := fresh(t)
+	r := begin(t, db, workload("a1"))
+	first := measurement(1, "ok")
+	record(t, r, first)
+	again := first
+	again.Best, again.Samples, again.Origin = 1, []time.Duration{1}, "another"
+	record(t, r, again)
+	record(t, begin(t, db, workload("a1")), again) // also by another run
+	if got := known(t, r); len(got) != 1 || !reflect.DeepEqual(got[0], first) {
+		t.Errorf("got %+v", got)
+	}
+	// Under another key it is another measurement.
+	other := begin(t, db, workload("a2"))
+	record(t, other, again)
+	if got := known(t, other); len(got) != 1 || got[0].Best != 1 {
+		t.Errorf("under another key: %+v", got)
+	}
+	if got := known(t, r); len(got) != 1 {
+		t.Errorf("known under the first key: %+v", got)
+	}
+}
+
+func TestFailuresOfTheInfrastructureAreMeasuredAgain(t *testing.T) {
+	db := fresh(t)
+	r := begin(t, db, workload("a1"))
+	record(t, r, measurement(1, "infra_failed"))
+	if got := known(t, r); len(got) != 0 {
+		t.Errorf("known %+v", got)
+	}
+	record(t, r, measurement(1, "infra_failed"))
+	record(t, r, measurement(1, "ok"))
+	record(t, r, measurement(1, "infra_failed")) // undoes nothing
+	if got := known(t, r); len(got) != 1 || got[0].Status != "ok" || got[0].Message != "" || got[0].Best != 999 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestCountsFastestAndRuns(t *testing.T) {
+	db := fresh(t)
+	w := workload("a1")
+	r := begin(t, db, w)
+	for i, s := range []string{"ok", "ok", "crashed", "ok", "crashed", "wrong_output"} {
+		record(t, r, measurement(i, s))
+	}
+	counts, err := db.Counts(t.Context(), w.Key())
+	if err != nil || !reflect.DeepEqual(counts, map[string]int{"ok": 3, "crashed": 2, "wrong_output": 1}) {
+		t.Errorf("counts %v, %v", counts, err)
+	}
+	for n, want := range map[int]int{0: 3, 2: 2, 9: 3} {
+		top, err := db.Fastest(t.Context(), w.Key(), n)
+		if err != nil || len(top) != want || top[0].Best != 997 || top[1].Best != 999 {
+			t.Errorf("the fastest %d: %+v, %v", n, top, err)
+		}
+	}
+	if top, err := db.Fastest(t.Context(), "nobody", 3); err != nil || len(top) != 0 {
+		t.Errorf("of an unknown key: %v, %v", top, err)
+	}
+	second := begin(t, db, w)
+	if err := second.End(t.Context(), map[string]string{"winner": "x"}); err != nil {
+		t.Fatal(err)
+	}
+	w.Generator = "hist"
+	begin(t, db, w)
+	runs, err := db.Runs(t.Context(), "harris")
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("runs %+v, %v", runs, err)
+	}
+	newest, oldest := runs[0], runs[1]
+	if newest.ID != second.RunID() || newest.Ended.IsZero() || string(newest.Report) != `{"winner":"x"}` {
+		t.Errorf("the newest: %+v", newest)
+	}
+	if !oldest.Ended.IsZero() || oldest.Report != nil || string(oldest.Manifest) != `{"seed":1}` || !reflect.DeepEqual(oldest.Workload, workload("a1")) {
+		t.Errorf("the oldest: %+v", oldest)
+	}
+	if all, err := db.Runs(t.Context(), ""); err != nil || len(all) != 3 {
+		t.Errorf("all runs: %d, %v", len(all), err)
+	}
+}
+
+func TestKeysHoldEverything(t *testing.T) {
+	seen := map[string]bool{workload("a1").Key(): true}
+	v := reflect.TypeFor[Workload]()
+	for i := range v.NumField() {
+		w := workload("a1")
+		f := reflect.ValueOf(&w).Elem().Field(i)
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString(f.String() + "x")
+		case reflect.Int:
+			f.SetInt(f.Int() + 1)
+		case reflect.Slice:
+			f.Set(reflect.Append(f, reflect.ValueOf("x")))
+		default:
+			t.Fatalf("a field of kind %s", f.Kind())
+		}
+		if seen[w.Key()] {
+			t.Errorf("%s changes no key", v.Field(i).Name)
+		}
+		seen[w.Key()] = true
+	}
+}
+
+func TestReopenedDatabaseGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "odd name?#%20.db")
+	for round := range 3 {
+		db, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := begin(t, db, workload("a1"))
+		if got := known(t, r); len(got) != round {
+			t.Errorf("round %d: %d known", round, len(got))
+		}
+		record(t, r, measurement(round, "ok"))
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the file is elsewhere: %v", err)
+	}
+}
+
+func TestWhatIsNoDatabaseIsLeftAsItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	text := strings.Repeat("these are my notes\n", 100)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), path)
+	if err == nil || !strings.Contains(err.Error(), "is no protuner database; name another file with --db") {
+		t.Errorf("got %v", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != text {
+		t.Errorf("the file changed: %v", err)
+	}
+	if left, _ := filepath.Glob(path + "-*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if _, err := Open(t.Context(), filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "--db") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Open(t.Context(), filepath.Join(path, "below.db")); err == nil || !strings.Contains(err.Error(), "cannot make the folder") {
+		t.Errorf("below a file: %v", err)
+	}
+}
+
+// Another program's database is one of SQLite's, but not ours to write into.
+func TestForeignDatabasesAreLeftAsTheyAre(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "music.db")
+	handle, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := handle.Exec(`CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('a')`); err != nil {
+		t.Fatal(err)
+	}
+	handle.Close()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "no protuner database") {
+		t.Errorf("got %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file changed: %v", err)
+	}
+}
+
+func TestNewerSchemasAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new.db")
+	db := open(t, path)
+	record(t, begin(t, db, workload("a1")), measurement(1, "ok"))
+	if _, err := db.sql.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	_, err := Open(t.Context(), path)
+	if err == nil || !strings.Contains(err.Error(), "has schema 999") || !strings.Contains(err.Error(), "update protuner or name another with --db") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDamageIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "torn.db")
+	db := open(t, path)
+	r := begin(t, db, workload("a1"))
+	for i := range 200 {
+		record(t, r, measurement(i, "ok"))
+	}
+	db.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 8192; i < len(whole); i++ {
+		whole[i] = 0xaa
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err = Open(t.Context(), path)
+	if err == nil {
+		defer db.Close()
+		_, err = db.Export(t.Context(), &bytes.Buffer{})
+	}
+	if err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestExportedAndImportedAgain(t *testing.T) {
+	from := fresh(t)
+	for _, algorithm := range []string{"a1", "a2"} {
+		r := begin(t, from, workload(algorithm))
+		for i, s := range []string{"ok", "crashed", "infra_failed", "ok"} {
+			record(t, r, measurement(i, s))
+		}
+	}
+	var text bytes.Buffer
+	if n, err := from.Export(t.Context(), &text); err != nil || n != 8 {
+		t.Fatalf("exported %d, %v", n, err)
+	}
+	to := fresh(t)
+	if n, err := to.Import(t.Context(), bytes.NewReader(text.Bytes())); err != nil || n != 8 {
+		t.Fatalf("imported %d, %v", n, err)
+	}
+	var again bytes.Buffer
+	if _, err := to.Export(t.Context(), &again); err != nil || again.String() != text.String() {
+		t.Errorf("%v\n%s\nbecame\n%s", err, &text, &again)
+	}
+	// Once more, and over what was measured here before, changes nothing.
+	r := begin(t, to, workload("a1"))
+	mine := measurement(77, "ok")
+	record(t, r, mine)
+	if _, err := to.Import(t.Context(), bytes.NewReader(text.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if got := known(t, r); len(got) != 4 || !reflect.DeepEqual(got[3], mine) {
+		t.Errorf("known after importing twice: %+v", got)
+	}
+}
+
+func TestBadLinesImportNothing(t *testing.T) {
+	good, err := json.Marshal(line{exchangeVersion, workload("a1"), measurement(1, "ok")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(from, to string) string {
+		out := strings.Replace(string(good), from, to, 1)
+		if out == string(good) {
+			t.Fatalf("%s is not in %s", from, good)
+		}
+		return out
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"text":              {"hello", "line 3: it is no exported measurement"},
+		"a newer version":   {change(`"version":1`, `"version":2`), "line 3: it has version 2, this protuner reads 1"},
+		"an unknown field":  {change(`"version":1`, `"version":1,"colour":"red"`), "it is no exported measurement"},
+		"no algorithm":      {change(`"a1"`, `""`), "it names no algorithm, schedule or status"},
+		"an unknown status": {change(`"ok"`, `"splendid"`), "which no measurement has"},
+		"ok without a time": {change(`"best_ns":999`, `"best_ns":0`), "do not go together"},
+		"an invalid status": {strings.Replace(change(`"ok"`, `"invalid"`), `"best_ns":999`, `"best_ns":0`, 1), "which no measurement has"},
+		"a time of failure": {change(`"ok"`, `"crashed"`), "do not go together"},
+		"a negative time":   {strings.Replace(change(`"ok"`, `"crashed"`), `"best_ns":999`, `"best_ns":-1`, 1), "do not go together"},
+		"two on one line":   {string(good) + string(good), "it is no exported measurement"},
+		"a year too far":    {change(`"2023-11-14T22:13:20.05Z"`, `"9999-12-31T23:59:59-14:00"`), "it was taken in the year 10000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := fresh(t)
+			n, err := db.Import(t.Context(), strings.NewReader(string(good)+"\n\n"+c.text+"\n"))
+			if n != 0 || err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%d, %v; want %q", n, err, c.want)
+			}
+			if n, err := db.Export(t.Context(), &bytes.Buffer{}); n != 0 || err != nil {
+				t.Errorf("%d were imported, %v", n, err)
+			}
+		})
+	}
+}
+
+// FuzzImport holds that whatever is let in can be read, exported and imported again.
+func FuzzImport(f *testing.F) {
+	for i, status := range []string{"ok", "crashed", "infra_failed"} {
+		text, err := json.Marshal(line{exchangeVersion, workload("a1"), measurement(i, status)})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{"version":1,"workload":{"algorithm":"a"},"measurement":{"hash":"h","status":"crashed","taken":"9999-12-31T23:59:59-14:00"}}`))
+	f.Add([]byte(`{"version":1,"workload":{"algorithm":"a","params":null},"measurement":{"hash":"h","status":"ok","best_ns":1,"samples_ns":null}}`))
+	f.Add([]byte("{}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if _, err := decodeLine(text); err != nil {
+			return
+		}
+		db := fresh(t)
+		if bytes.ContainsAny(text, "\n\r") {
+			return // more than one line
+		}
+		if n, err := db.Import(t.Context(), bytes.NewReader(text)); n != 1 || err != nil {
+			t.Fatalf("imported %d of a good line, %v", n, err)
+		}
+		var once, twice bytes.Buffer
+		if _, err := db.Export(t.Context(), &once); err != nil {
+			t.Fatal(err)
+		}
+		other := fresh(t)
+		if _, err := other.Import(t.Context(), bytes.NewReader(once.Bytes())); err != nil {
+			t.Fatalf("%v: %s", err, &once)
+		}
+		if _, err := other.Export(t.Context(), &twice); err != nil || once.String() != twice.String() {
+			t.Fatalf("%v\n%s\nbecame\n%s", err, &once, &twice)
+		}
+	})
+}
+
+func TestConcurrentRecordersOfOneProcess(t *testing.T) {
+	db := fresh(t)
+	var all sync.WaitGroup
+	for w := range 4 {
+		all.Go(func() {
+			r, err := db.Begin(t.Context(), workload("a1"), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i := range 25 {
+				m := measurement(i, "ok")
+				m.Origin = fmt.Sprint(w)
+				if err := r.Record(t.Context(), m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if counts, err := db.Counts(t.Context(), workload("a1").Key()); err != nil || counts["ok"] != 25 {
+		t.Errorf("counts %v, %v", counts, err)
+	}
+}
+
+func TestCancelledContexts(t *testing.T) {
+	db := fresh(t)
+	r := begin(t, db, workload("a1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Record(ctx, measurement(1, "ok")); err == nil {
+		t.Error("recorded under a context that has ended")
+	}
+	if got := known(t, r); len(got) != 0 {
+		t.Errorf("known %+v", got)
+	}
+}
