@@ -1,0 +1,104 @@
+// Package cost predicts how long a schedule runs: the cost model of Adams et al.
+// 2019, "Learning to Optimize Halide with Tree Search and Random Programs",
+// section 4.2, with their network's weights. docs/cost.md writes it out.
+package cost
+
+import (
+	"fmt"
+
+	"github.com/protuner/protuner/internal/feature"
+	"github.com/protuner/protuner/internal/nn"
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// unit makes costs of sums of terms: milliseconds, as far as the weights were
+// trained on those.
+const unit = 1e-9
+
+// Model predicts costs of one pipeline's schedules. It does not change and is safe
+// for concurrent use.
+type Model struct {
+	net    *nn.Network
+	cores  float32
+	stages []*nn.Stage // in the order of feature.Stages
+}
+
+// New prepares a model of p on so many cores.
+func New(w *nn.Weights, p *pipeline.Pipeline, cores int) (*Model, error) {
+	if cores < 1 {
+		return nil, fmt.Errorf("cost: %d cores; give at least 1", cores)
+	}
+	m := &Model{net: nn.New(w), cores: float32(cores)}
+	for _, id := range feature.Stages(p) {
+		st := &p.Funcs[id.Func].Stages[id.Stage]
+		if len(st.Features) != pipeline.NumFeatures {
+			return nil, fmt.Errorf("cost: stage %s has %d features, not %d", st.Name, len(st.Features), pipeline.NumFeatures)
+		}
+		// The first row only says which types occur; the network does not see it.
+		m.stages = append(m.stages, m.net.Stage(st.Features[nn.Types:]))
+	}
+	return m, nil
+}
+
+// Stages is how many stages a complete schedule has features of.
+func (m *Model) Stages() int { return len(m.stages) }
+
+// Predict gives the cost in milliseconds of a schedule with these features, one
+// element a stage as feature.Extractor gives them. Of a partial schedule it is the
+// cost of the stages scheduled: what is still to come is not counted, since
+// choices made so far are assumed not to change it (section 3.2). More stages than
+// the pipeline has are the caller's mistake, and panic. It does not allocate.
+func (m *Model) Predict(features []feature.Schedule) float64 {
+	sum := float32(0)
+	for i := range features {
+		var coefficients, size [nn.Outputs]float32
+		m.stage(i, &features[i], &coefficients, &size)
+		cost := float32(0)
+		for k, c := range coefficients {
+			cost += c * size[k]
+		}
+		sum += cost * unit
+	}
+	return float64(sum)
+}
+
+// PredictBatch predicts each of several schedules: dst[i] is set to the cost of
+// batch[i].
+func (m *Model) PredictBatch(batch [][]feature.Schedule, dst []float64) {
+	for i, features := range batch {
+		dst[i] = m.Predict(features)
+	}
+}
+
+// stage evaluates the network and the terms for one stage.
+func (m *Model) stage(i int, features *feature.Schedule, coefficients, size *[nn.Outputs]float32) {
+	var f, in [feature.NumSchedule]float32
+	for k, v := range features {
+		f[k] = float32(v)
+	}
+	nn.Normalise(&f, &in)
+	m.net.Coefficients(m.stages[i], &in, coefficients)
+	sizes(&f, i == 0, m.cores, size)
+}
+
+// StageCost is the cost of one stage and of what.
+type StageCost struct {
+	// Cost is in milliseconds, and the sum of Terms.
+	Cost float64
+	// Terms, by index of Terms the table.
+	Terms [nn.Outputs]float64
+}
+
+// Explain predicts stage by stage, in the order of the features, and term by term.
+func (m *Model) Explain(features []feature.Schedule) []StageCost {
+	out := make([]StageCost, len(features))
+	for i := range features {
+		var coefficients, size [nn.Outputs]float32
+		m.stage(i, &features[i], &coefficients, &size)
+		for k, c := range coefficients {
+			out[i].Terms[k] = float64(c*size[k]) * unit
+			out[i].Cost += out[i].Terms[k]
+		}
+	}
+	return out
+}
