@@ -8,8 +8,8 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <poll.h>
@@ -388,14 +388,8 @@ private:
 
     // The server is the last to leave, also when protuner itself was killed.
     void remove_scratch() {
-        if (DIR *dir = opendir(scratch_.c_str())) {
-            while (dirent *entry = readdir(dir)) {
-                std::string name = entry->d_name;
-                if (name != "." && name != "..") unlink((scratch_ + "/" + name).c_str());
-            }
-            closedir(dir);
-        }
-        rmdir(scratch_.c_str());
+        std::error_code ignored;
+        std::filesystem::remove_all(scratch_, ignored);
     }
 };
 

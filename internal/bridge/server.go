@@ -36,6 +36,7 @@ type ServerOptions struct {
 	BuildTime   time.Duration // limit on compiling one candidate
 	CPUs        []int         // processors that timing is pinned to; empty: all
 	Inputs      []Input
+	Scratch     string // from NewScratch; empty: one is made
 }
 
 // Server is a Generator kept alive as a fork server. Its methods may be called
@@ -57,16 +58,30 @@ type Server struct {
 // its server can be told.
 const scratchPrefix = "protuner-serve-"
 
-// Serve starts the fork server.
+// NewScratch makes a folder for the server's files and, beside them, whatever else
+// should go when the server goes: it is the last to leave, also where protuner is
+// killed. Leftovers of those that were killed together are removed.
+func NewScratch() (string, error) {
+	removeLeftovers()
+	scratch, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return "", fmt.Errorf("cannot make a scratch folder: %w; set TMPDIR to one that can be written", err)
+	}
+	return scratch, nil
+}
+
+// Serve starts the fork server. The scratch folder is the server's from then on,
+// also where it does not start.
 func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Target())
 	if err != nil {
 		return nil, err
 	}
-	removeLeftovers()
-	scratch, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-")
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a scratch folder: %w; set TMPDIR to one that can be written", err)
+	scratch := o.Scratch
+	if scratch == "" {
+		if scratch, err = NewScratch(); err != nil {
+			return nil, err
+		}
 	}
 	// The server outlives ctx by the moment it takes to clean up: it ends when its input
 	// does, so it is not bound to the context that was there at its start.

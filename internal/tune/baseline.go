@@ -43,13 +43,13 @@ func (t *tuner) baseline(ctx context.Context, name, dir string) (*build, error) 
 
 // baselines makes all that were asked for; one that cannot be made is told and
 // stands in the report with the reason.
-func (t *tuner) baselines(ctx context.Context, dir func(name string) (string, error)) ([]build, error) {
+func (t *tuner) baselines(ctx context.Context, dir func() (string, error)) ([]build, error) {
 	var out []build
 	if len(t.o.Baselines) > 0 {
 		t.events.phase("baselines")
 	}
 	for _, name := range t.o.Baselines {
-		d, err := dir(name)
+		d, err := dir()
 		if err != nil {
 			return nil, err
 		}

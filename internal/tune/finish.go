@@ -16,6 +16,9 @@ import (
 // finish names the winner, builds it ahead of time and races it against the
 // baselines in fresh processes.
 func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
+	if len(t.best) == 0 && stopped(stop) {
+		return ErrInterrupted
+	}
 	if len(t.best) == 0 {
 		return fmt.Errorf("%w in %d tried; the database %s holds why each failed", ErrNothingWorked, t.report.Measured+t.report.Known, t.o.DB)
 	}
@@ -32,9 +35,6 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	out, keep, err := t.outDir()
 	if err != nil {
 		return err
-	}
-	if !keep {
-		defer os.RemoveAll(out)
 	}
 	winner, err := t.buildWinner(ctx, order, out)
 	if err != nil {
@@ -155,13 +155,12 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			continue
 		}
 		// Linked beside the user's files, not among them.
-		tmp, err := os.MkdirTemp("", "protuner-link-")
+		tmp, err := os.MkdirTemp(t.scratch, "link-")
 		if err != nil {
 			return nil, err
 		}
 		library, err := t.gen.Toolchain.Library(ctx, filepath.Join(out, function+".a"), tmp)
 		if err != nil {
-			os.RemoveAll(tmp)
 			failures = errors.Join(failures, err)
 			continue
 		}
@@ -180,18 +179,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 
 // raceBaselines compares the winner with each baseline, and says how sure that is.
 func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
-	defer os.RemoveAll(filepath.Dir(winner.library))
-	var dirs []string
-	defer func() {
-		for _, d := range dirs {
-			os.RemoveAll(d)
-		}
-	}()
-	rivals, err := t.baselines(ctx, func(name string) (string, error) {
-		d, err := os.MkdirTemp("", "protuner-"+name+"-")
-		dirs = append(dirs, d)
-		return d, err
-	})
+	rivals, err := t.baselines(ctx, func() (string, error) { return os.MkdirTemp(t.scratch, "baseline-") })
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ type tuner struct {
 	gen      *bridge.Generator
 	pipe     *pipeline.Pipeline
 	space    *space.Space
+	scratch  string // everything of this run that nobody keeps
 	server   *bridge.Server
 	ref      *bridge.Reference
 	recorder *tunedb.Recorder
@@ -92,15 +93,15 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		return nil, &UsageError{err}
 	}
 	defer db.Close()
+	defer func() { os.RemoveAll(t.scratch) }()
 	inputs, err := t.describe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(inputs.dir)
-	if err := t.begin(ctx, db, inputs.list); err != nil {
+	if err := t.begin(ctx, db, inputs); err != nil {
 		return nil, err
 	}
-	if err := t.serve(ctx, inputs.list); err != nil {
+	if err := t.serve(ctx, inputs); err != nil {
 		return nil, err
 	}
 	defer t.server.Close()
@@ -119,33 +120,29 @@ type UsageError struct{ error }
 
 func (e *UsageError) Unwrap() error { return e.error }
 
-type madeInputs struct {
-	list []bridge.Input
-	dir  string // holds converted files
-}
-
-func (t *tuner) describe(ctx context.Context) (made madeInputs, err error) {
+// describe opens the Generator and makes its inputs.
+func (t *tuner) describe(ctx context.Context) (list []bridge.Input, err error) {
 	t.events.phase("describing")
 	g := t.o.Generator
 	g.Threads = t.o.Threads
 	if t.gen, err = bridge.Open(ctx, g); err != nil {
-		return made, &UsageError{err}
+		return nil, &UsageError{err}
 	}
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
-		return made, &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
+		return nil, &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
 	}
 	for _, r := range t.pipe.Refusals {
-		return made, &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
+		return nil, &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
 	}
 	t.o.Protocol = t.o.Protocol.ForPipeline(t.pipe)
-	if made.dir, err = os.MkdirTemp("", "protuner-inputs-"); err != nil {
-		return made, err
+	if t.scratch, err = bridge.NewScratch(); err != nil {
+		return nil, err
 	}
-	if made.list, err = measure.Inputs(t.pipe, t.o.Inputs, t.o.Seed, made.dir); err != nil {
-		os.RemoveAll(made.dir)
-		return made, &UsageError{err}
+	inputs, err := measure.Inputs(t.pipe, t.o.Inputs, t.o.Seed, t.scratch)
+	if err != nil {
+		return nil, &UsageError{err}
 	}
-	return made, nil
+	return inputs, nil
 }
 
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB, inputs []bridge.Input) error {
@@ -173,7 +170,7 @@ func (t *tuner) serve(ctx context.Context, inputs []bridge.Input) (err error) {
 	t.events.phase("reference")
 	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: inputs,
-		CPUs: measure.PhysicalCPUs(t.o.Threads),
+		CPUs: measure.PhysicalCPUs(t.o.Threads), Scratch: t.scratch,
 	})
 	if err != nil {
 		return err
@@ -206,7 +203,7 @@ func (t *tuner) function() string {
 // wanted, which keep tells.
 func (t *tuner) outDir() (dir string, keep bool, err error) {
 	if t.o.Out == "" {
-		dir, err = os.MkdirTemp("", "protuner-out-")
+		dir, err = os.MkdirTemp(t.scratch, "out-")
 		return dir, false, err
 	}
 	if err := os.MkdirAll(t.o.Out, 0o755); err != nil {
