@@ -1,7 +1,9 @@
 package space
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,7 +22,6 @@ type written struct {
 	inlined    []Inlined
 	children   []*written
 	parent     *written
-	line       int
 }
 
 // parseNest reads a loop nest as State.String writes it and as Halide's Adams2019
@@ -52,12 +53,11 @@ func (sp *Space) parseNest(text string) (*written, error) {
 			return nil, fmt.Errorf("space: line %d of a loop nest: %q: %w", i+1, strings.TrimSpace(line), err)
 		}
 		if made != nil {
-			made.line = i + 1
 			stack = append(stack, open{indent, made})
 		}
 	}
 	if !started {
-		return nil, fmt.Errorf("space: no loop nest: there is no line that begins with realize:")
+		return nil, errors.New("space: no loop nest: no line begins with \"realize:\"")
 	}
 	return root, nil
 }
@@ -68,14 +68,14 @@ func (sp *Space) parseLevel(in *written, words []string) (*written, error) {
 	switch words[0] {
 	case "realize:":
 		if len(words) != 2 {
-			return nil, fmt.Errorf("want realize: and a Func")
+			return nil, errors.New("want realize: and a Func")
 		}
 		f, err := sp.scheduledFunc(words[1])
 		in.stored = append(in.stored, f)
 		return nil, err
 	case "inlined:":
 		if len(words) != 3 {
-			return nil, fmt.Errorf("want inlined:, a Func and a number of calls")
+			return nil, errors.New("want inlined:, a Func and a number of calls")
 		}
 		f, err := sp.scheduledFunc(words[1])
 		if err != nil {
@@ -181,31 +181,7 @@ func (l *written) chain() []*written {
 	return out
 }
 
-// top is the outermost level of l's stage.
-func (l *written) top() *written {
-	for l.parent.fn == l.fn && l.parent.stage == l.stage {
-		l = l.parent
-	}
-	return l
-}
-
-func (l *written) stores(f int) bool {
-	for _, g := range l.stored {
-		if f == g {
-			return true
-		}
-	}
-	return false
-}
-
-func (l *written) computes(f int) bool {
-	for _, c := range l.children {
-		if c.fn == f && l.fn != f {
-			return true
-		}
-	}
-	return false
-}
+func (l *written) stores(f int) bool { return slices.Contains(l.stored, f) }
 
 // holds reports whether a Func below limit is stored or computed in l's own body.
 func (l *written) holds(limit int) bool {
