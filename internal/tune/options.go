@@ -74,6 +74,10 @@ func Defaults() Options {
 	}
 }
 
+// baselineNames are what a winner can be raced against. A plugin that the installed
+// Halide has not stands in the report with that as its reason.
+var baselineNames = []string{"own", "adams2019", "mullapudi2016", "li2018"}
+
 // Validate names the first option that makes no sense and how to mend it.
 func (o Options) Validate() error {
 	switch {
@@ -93,6 +97,11 @@ func (o Options) Validate() error {
 		return fmt.Errorf("%d finalists leave no winner; give at least 1", o.Finalists)
 	case o.CandidateMemory < 0 || o.CandidateBuild <= 0:
 		return errors.New("the limits of candidates must be positive")
+	}
+	for _, b := range o.Baselines {
+		if !slices.Contains(baselineNames, b) {
+			return fmt.Errorf("there is no baseline %q; choose of %s", b, strings.Join(baselineNames, ", "))
+		}
 	}
 	return o.Protocol.Validate()
 }

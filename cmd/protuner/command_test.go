@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// commandVariable makes the test program the command itself.
+const commandVariable = "PROTUNER_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		os.Exit(run(os.Args[1:]))
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// command is protuner with these arguments in a folder of its own, with the default
+// Halide and a TMPDIR that nobody else writes to.
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // so that what should have been refused ends
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+tmp,
+		"PROTUNER_HALIDE="+filepath.Join(bridge.DataDir(), "halide", bridge.DefaultVersion))
+	return cmd
+}
+
+type outcome struct {
+	code       int
+	out, words string
+	left       []string // in TMPDIR
+}
+
+func execute(t *testing.T, dir string, args ...string) outcome {
+	t.Helper()
+	return finish(t, command(t, dir, args...))
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) outcome {
+	t.Helper()
+	var out, words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &words
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(cmd.Dir, "tmp", "protuner*"))
+	for i := 0; i < len(left); i++ {
+		if strings.HasSuffix(left[i], ".lock") { // the host's, which stays
+			left = append(left[:i], left[i+1:]...)
+			i--
+		}
+	}
+	return outcome{code: cmd.ProcessState.ExitCode(), out: out.String(), words: words.String(), left: left}
+}
+
+func source(name string) string {
+	abs, err := filepath.Abs(filepath.Join("..", "..", name))
+	if err != nil {
+		panic(err)
+	}
+	return abs
+}
+
+var (
+	small  = source("halide/testdata/directives_generator.cpp")
+	many   = source("halide/testdata/describe_generators.cpp")
+	harris = source("apps/harris/harris_generator.cpp")
+)
+
+func put(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// stored makes a database with one run on a workload that is not any Generator's
+// here.
+func stored(t *testing.T, path string) {
+	t.Helper()
+	db, err := tunedb.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	r, err := db.Begin(t.Context(), tunedb.Workload{Algorithm: "another", Generator: "directives"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Record(t.Context(), tunedb.Measurement{Hash: "1", Text: "f.compute_root()\n", Status: "ok", Best: time.Millisecond,
+		Samples: []time.Duration{time.Millisecond}, Taken: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBadUsage(t *testing.T) {
+	dir := t.TempDir()
+	notes := put(t, filepath.Join(dir, "notes.txt"), strings.Repeat("my notes\n", 100))
+	lines := put(t, filepath.Join(dir, "lines.json"), "hello\n")
+	stored(t, filepath.Join(dir, "other.db"))
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no verb":              {nil, "expected one of"},
+		"an unknown verb":      {[]string{"tuen"}, "tuen"},
+		"an unknown flag":      {[]string{"tune", small, "--buget", "5m"}, "--buget"},
+		"no Generator":         {[]string{"tune"}, "<generator>"},
+		"a budget of zero":     {[]string{"tune", small, "--budget", "0s"}, "a budget of 0s leaves no time to measure anything; give a positive one, such as --budget 5m"},
+		"a negative budget":    {[]string{"tune", small, "--budget=-1m"}, "a budget of -1m0s"},
+		"negative trials":      {[]string{"tune", small, "--trials=-1"}, "-1 trials cannot be"},
+		"negative threads":     {[]string{"tune", small, "--threads=-1"}, "-1 threads"},
+		"an unknown search":    {[]string{"tune", small, "--search", "psychic"}, `there is no search "psychic"; choose one of`},
+		"an unknown baseline":  {[]string{"tune", small, "--baseline", "adam"}, `there is no baseline "adam"; choose of own, adams2019`},
+		"a missing file":       {[]string{"tune", "missing.cpp"}, "cannot read the Generator"},
+		"a folder":             {[]string{"tune", dir}, "is a folder"},
+		"no Halide":            {[]string{"tune", small, "--halide", dir}, "--halide names " + dir + ", but there is no include/Halide.h in it; install it with"},
+		"a bad parameter":      {[]string{"tune", small, "--", "which"}, `"which" is no Generator parameter; write NAME=VALUE`},
+		"an autoscheduler":     {[]string{"tune", small, "--", "autoscheduler=Adams2019"}, "is protuner's to set"},
+		"no database":          {[]string{"tune", small, "--db", notes}, notes + " is no protuner database; name another file with --db"},
+		"nothing to show":      {[]string{"show", "--db", "nowhere.db"}, "there is no database nowhere.db"},
+		"showing notes":        {[]string{"show", "--db", notes}, "is no protuner database"},
+		"no such run":          {[]string{"show", "--db", "other.db", "--run", "7"}, "other.db has no run 7"},
+		"exporting nothing":    {[]string{"db", "export", "--db", "nowhere.db"}, "there is no database nowhere.db"},
+		"importing nonsense":   {[]string{"db", "import", lines, "--db", "new.db"}, "line 1: it is no exported measurement"},
+		"importing nothing":    {[]string{"db", "import", "nowhere.json", "--db", "new.db"}, "nowhere.json"},
+		"the top of one":       {[]string{"export", small, "--top", "3"}, "--top 3: give 1, or a greater number with -o DIR"},
+		"exporting of nothing": {[]string{"export", small, "--db", "nowhere.db"}, "there is no database nowhere.db"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := execute(t, dir, c.args...)
+			if o.code != exitUsage || !strings.Contains(o.words, c.want) {
+				t.Errorf("code %d, want %q in\n%s", o.code, c.want, o.words)
+			}
+			if o.out != "" && c.args != nil && !strings.HasPrefix(o.out, "Usage:") {
+				t.Errorf("on stdout: %s", o.out)
+			}
+			if len(o.left) > 0 {
+				t.Errorf("left behind: %v", o.left)
+			}
+			if text, err := os.ReadFile(notes); err != nil || !strings.HasPrefix(string(text), "my notes") {
+				t.Errorf("the notes changed")
+			}
+		})
+	}
+	if o := execute(t, dir, "tune", "--help"); o.code != exitDone || !strings.Contains(o.out, "--budget") {
+		t.Errorf("--help: code %d, %s", o.code, o.words)
+	}
+}
+
+// TestBadGenerators needs a Halide to find out.
+func TestBadGenerators(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	dir := t.TempDir()
+	broken := put(t, filepath.Join(dir, "broken.cpp"), "#include \"nothing_there.h\"\n")
+	picture := put(t, filepath.Join(dir, "picture.png"), "no picture")
+	stored(t, filepath.Join(dir, "other.db"))
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"does not compile":     {[]string{"tune", broken}, broken + " does not compile; the compiler says:\n"},
+		"several":              {[]string{"tune", many}, "has several Generators; name one with -g: "},
+		"an unknown name":      {[]string{"tune", many, "-g", "skan"}, "there is no Generator skan in "},
+		"an unknown parameter": {[]string{"tune", many, "-g", "corners", "--", "cornr=1"}, "cornr"},
+		"no estimate": {[]string{"tune", many, "-g", "missing_estimates", "--", "missing=input"},
+			"missing_estimates cannot be described: input input: dimension 1 has no estimate; in the Generator, call input.dim(1).set_estimate(min, extent)"},
+		"an extern stage":   {[]string{"tune", many, "-g", "extern_stage"}, "outside"},
+		"an unknown input":  {[]string{"tune", small, "--input", "imput=random:1"}, "input imput: the pipeline has no such input; it has input"},
+		"no picture":        {[]string{"tune", small, "--input", "input=" + picture}, "input input: " + picture + ": image: unknown format"},
+		"no file":           {[]string{"tune", small, "--input", "input=/nowhere.npy"}, "input input: /nowhere.npy: "},
+		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another) than directives has now"},
+		"nothing of it":     {[]string{"export", small, "--db", "other.db"}, "other.db holds nothing for directives as it is now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := execute(t, dir, c.args...)
+			last := o.words[strings.LastIndex(o.words, "protuner: ")+1:]
+			if o.code != exitUsage || !strings.Contains(o.words, c.want) || !strings.Contains(o.words, "protuner: ") {
+				t.Errorf("code %d, want %q in\n%s", o.code, c.want, o.words)
+			}
+			if name == "does not compile" && !strings.Contains(last, "nothing_there.h") {
+				t.Errorf("without the compiler's words: %s", last)
+			}
+			if o.out != "" || len(o.left) > 0 {
+				t.Errorf("on stdout %q, left behind %v", o.out, o.left)
+			}
+		})
+	}
+}
+
+// tuned is the report that `tune --json` printed.
+func tuned(t *testing.T, o outcome) *tune.Report {
+	t.Helper()
+	if o.code != exitDone {
+		t.Fatalf("code %d:\n%s", o.code, o.words)
+	}
+	r := new(tune.Report)
+	if err := json.Unmarshal([]byte(o.out), r); err != nil {
+		t.Fatalf("%v in\n%s", err, o.out)
+	}
+	return r
+}
+
+// TestTunesHarris goes the whole way on a real app, twice.
+func TestTunesHarris(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	args := []string{"tune", harris, "--trials", "6", "--budget", "5m", "--baseline", "own", "--db", "h.db", "-o", "out", "--json", "-e", "stmt"}
+	first := execute(t, dir, args...)
+	r := tuned(t, first)
+	if len(first.left) > 0 {
+		t.Errorf("left behind: %v", first.left)
+	}
+	if r.Generator != "harris" || r.Measured != 6 || r.Known != 0 || r.Run != 1 || r.Seconds <= 0 || r.Final <= 0 || r.NoiseFloor == nil || r.Rounds < 10 ||
+		r.Algorithm == "" || r.Hash == "" || r.Origin == "" || r.Halide != bridge.DefaultVersion || r.Target == "" || r.Host == "" {
+		t.Errorf("report %s", first.out)
+	}
+	if len(r.Baselines) != 1 || r.Baselines[0].Verdict == nil || r.Baselines[0].Verdict.Ratio.Value <= 0 || r.Baselines[0].Seconds <= 0 {
+		t.Errorf("baselines %+v", r.Baselines)
+	}
+	if _, err := schedule.Parse(r.Schedule); err != nil {
+		t.Errorf("the winner's schedule: %v", err)
+	}
+	for _, name := range []string{"harris.a", "harris.h", "harris.schedule.h", "harris.registration.cpp", "harris.stmt", "report.json", "report.md"} {
+		info, err := os.Stat(filepath.Join(dir, "out", name))
+		if err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "out", "harris.schedule.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hash, ok := schedule.HalideAlgorithm(header); !ok || hash != r.Algorithm {
+		t.Errorf("the file names the algorithm %q, the report %q", hash, r.Algorithm)
+	}
+
+	// The same again measures nothing that is known.
+	again := tuned(t, execute(t, dir, args...))
+	if again.Measured != 0 || again.Known != 6 || again.Run != 2 || again.Key != r.Key {
+		t.Errorf("the second run: %d measured, %d known, run %d, key %s", again.Measured, again.Known, again.Run, again.Key)
+	}
+	// One more trial is one more measurement.
+	args[3] = "7"
+	more := tuned(t, execute(t, dir, append(args, "--baseline", "none")...))
+	if more.Measured != 1 || more.Known != 6 {
+		t.Errorf("one more: %d measured, %d known", more.Measured, more.Known)
+	}
+
+	if o := execute(t, dir, "show", "--db", "h.db"); o.code != exitDone || strings.Count(o.out, "harris") != 3 {
+		t.Errorf("show: %s%s", o.out, o.words)
+	}
+	if o := execute(t, dir, "show", "--db", "h.db", "--run", "1"); o.code != exitDone || !strings.Contains(o.out, "the fastest:") || !strings.Contains(o.out, "Final race") {
+		t.Errorf("show --run: %s%s", o.out, o.words)
+	}
+	o := execute(t, dir, "export", harris, "--db", "h.db")
+	if hash, ok := schedule.HalideAlgorithm([]byte(o.out)); o.code != exitDone || !ok || hash != r.Algorithm {
+		t.Errorf("export: %s%s", o.out, o.words)
+	}
+	if o := execute(t, dir, "export", harris, "--db", "h.db", "--top", "2", "-o", "top", "--format", "text"); o.code != exitDone || strings.Count(o.out, "schedule.txt") != 2 {
+		t.Errorf("export --top: %s%s", o.out, o.words)
+	}
+	if o := execute(t, dir, "db", "export", "--db", "h.db", "all.json"); o.code != exitDone {
+		t.Errorf("db export: %s", o.words)
+	}
+	if o := execute(t, dir, "db", "import", "--db", "copy.db", "all.json"); o.code != exitDone || !strings.Contains(o.words, "7 measurements") {
+		t.Errorf("db import: %s", o.words)
+	}
+}
