@@ -79,13 +79,10 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 	return x, "model", n, err
 }
 
-// believe adds the pending trials, and those that failed, at their predicted
-// means: what is known about them is that nothing more is to be learned there.
+// believe adds the pending trials at their predicted means.
 func (b *bayesian) believe(h *history, m *gp.Model) error {
-	f := h.opts.Feasibility
-	failures := !f.Off && !f.Penalty && !f.NoBelief
 	for _, t := range h.trials {
-		if t.Outcome.Status != Pending && !(failures && t.Outcome.Status.Failed()) {
+		if t.Outcome.Status != Pending {
 			continue
 		}
 		x := b.enc.Encode(nil, t.Config.Point())

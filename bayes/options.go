@@ -114,18 +114,12 @@ type Acquisition struct {
 
 // Feasibility configures the handling of hidden constraints.
 type Feasibility struct {
-	// Off ignores failures: no model of them, no value for them, no belief.
+	// Off ignores failures: neither a model of them nor a value for them.
 	Off bool `json:"off,omitempty"`
 	// Penalty gives failures the worst value seen instead of modelling them.
 	Penalty bool `json:"penalty,omitempty"`
 	// NoThreshold drops the random minimum probability of feasibility.
 	NoThreshold bool `json:"no_threshold,omitempty"`
-	// NoBelief leaves failures out of the surrogate, as the paper does. By
-	// default they take part in a Gaussian process at their predicted means,
-	// which does not change the mean but makes their neighbourhoods known:
-	// otherwise regions that always fail stay the most uncertain, and so the
-	// most attractive, for ever.
-	NoBelief bool `json:"no_belief,omitempty"`
 	// Threshold is the greatest of the eleven equally likely minimum
 	// probabilities, from 0; default 0.9, the paper's is 0.1.
 	Threshold float64 `json:"threshold,omitempty"`

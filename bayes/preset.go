@@ -12,7 +12,7 @@ func paper() Options {
 		Initial:     10,
 		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
-		Feasibility: Feasibility{Threshold: 0.1, NoBelief: true},
+		Feasibility: Feasibility{Threshold: 0.1},
 	}
 }
 
@@ -67,7 +67,6 @@ var presets = []preset{
 	{"naive", "paper, with permutations as categories", changed(paper(), func(o *Options) { o.Surrogate.Metric = "naive" })},
 	{"biased-sampling", "paper, with sampling biased by the chain of trees", changed(paper(), func(o *Options) { o.Acquisition.BiasedSampling = true })},
 	{"all-global", "default, with every suggestion from the whole space", Options{Acquisition: Acquisition{Global: 1}}},
-	{"no-belief", "default, without belief about failures", Options{Feasibility: Feasibility{NoBelief: true}}},
 	{"low-threshold", "default, with the paper's random minimum feasibility", Options{Feasibility: Feasibility{Threshold: 0.1}}},
 }
 
