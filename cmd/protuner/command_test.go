@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,14 +72,14 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	left, _ := filepath.Glob(filepath.Join(cmd.Dir, "tmp", "protuner*"))
-	for i := 0; i < len(left); i++ {
-		if strings.HasSuffix(left[i], ".lock") { // the host's, which stays
-			left = append(left[:i], left[i+1:]...)
-			i--
-		}
-	}
-	return outcome{code: cmd.ProcessState.ExitCode(), out: out.String(), words: words.String(), left: left}
+	return outcome{code: cmd.ProcessState.ExitCode(), out: out.String(), words: words.String(), left: leftBehind(cmd.Dir)}
+}
+
+// leftBehind is what lies in the TMPDIR of a folder's commands, but for the lock by
+// which all on this host take turns.
+func leftBehind(dir string) []string {
+	left, _ := filepath.Glob(filepath.Join(dir, "tmp", "*"))
+	return slices.DeleteFunc(left, func(f string) bool { return strings.HasSuffix(f, "protuner-timing.lock") })
 }
 
 func source(name string) string {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+var killRounds = flag.Int("rounds", 3, "how often a tune is killed")
+
+// markVariable marks every process of a test, which inherit it, with the test's own
+// folder.
+const markVariable = "PROTUNER_TEST_MARK"
+
+// marked lists the living processes with that mark.
+func marked(mark string) (out []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range all {
+		text, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(text, []byte(markVariable+"="+mark+"\x00")) {
+			continue
+		}
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "comm"))
+		out = append(out, filepath.Base(filepath.Dir(f))+" "+strings.TrimSpace(string(name)))
+	}
+	return out
+}
+
+// settled waits for something that happens by itself within moments.
+func settled(t *testing.T, done func() bool, otherwise func() string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error(otherwise())
+			return
+		}
+	}
+}
+
+// snapshot is everything measured, by workload and schedule.
+func snapshot(t *testing.T, path string) map[string]tunedb.Measurement {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		return nil // killed before it was made
+	}
+	db, err := tunedb.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var lines bytes.Buffer
+	if _, err := db.Export(t.Context(), &lines); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]tunedb.Measurement{}
+	for dec := json.NewDecoder(&lines); dec.More(); {
+		var l struct {
+			Workload    tunedb.Workload
+			Measurement tunedb.Measurement
+		}
+		if err := dec.Decode(&l); err != nil {
+			t.Fatal(err)
+		}
+		k := l.Workload.Key() + " " + l.Measurement.Hash
+		if _, twice := out[k]; twice {
+			t.Errorf("%s is there twice", k)
+		}
+		if l.Measurement.Status != "infra_failed" { // measured again, as it should be
+			out[k] = l.Measurement
+		}
+	}
+	return out
+}
+
+// TestKilledTunes kills a tune with SIGKILL at random moments of its life, again
+// and again: each time the database opens, nothing in it is lost or measured again,
+// no process and no file is left, and the last run, which may end, resumes what the
+// others measured.
+func TestKilledTunes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewSource(seed))
+	dir := t.TempDir()
+	path := filepath.Join(dir, "k.db")
+	tuneIt := func(trials int) *exec.Cmd {
+		cmd := command(t, dir, "tune", small, "--trials", fmt.Sprint(trials), "--budget", "1m", "--baseline", "own,mullapudi2016",
+			"--db", path, "--json", "--seed", fmt.Sprint(rng.Intn(1000)))
+		cmd.Env = append(cmd.Env, markVariable+"="+dir)
+		return cmd
+	}
+	// What has to be compiled once is compiled before.
+	execute(t, dir, "tune", small, "--trials", "1", "--budget", "1m", "--baseline", "none", "--db", filepath.Join(dir, "warm.db"))
+
+	before := snapshot(t, path)
+	for range *killRounds {
+		// Few trials, so that some are killed in the races at the end.
+		cmd := tuneIt(len(before) + 6)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rng.Intn(12000)) * time.Millisecond)
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		_ = cmd.Wait()
+		settled(t, func() bool { return len(marked(dir)) == 0 }, func() string { return fmt.Sprintf("processes live on: %v", marked(dir)) })
+		settled(t, func() bool { return len(leftBehind(dir)) == 0 }, func() string { return fmt.Sprintf("left behind: %v", leftBehind(dir)) })
+		after := snapshot(t, path)
+		for k, m := range before {
+			if !reflect.DeepEqual(after[k], m) {
+				t.Errorf("%s was %+v and is %+v", k, m, after[k])
+			}
+		}
+		t.Logf("%d measured, after %d", len(after), len(before))
+		before = after
+	}
+	r := tuned(t, finish(t, tuneIt(len(before)+2)))
+	if r.Known != len(before) || r.Measured > 2 {
+		t.Errorf("%d were measured, the last run knew %d and measured %d", len(before), r.Known, r.Measured)
+	}
+	if left := leftBehind(dir); len(left) > 0 {
+		t.Errorf("left behind by a run that ended: %v", left)
+	}
+}

@@ -1,0 +1,143 @@
+package tune
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+)
+
+func valid() Options {
+	o := Defaults()
+	o.Generator.Path = "f.cpp"
+	return o
+}
+
+func TestOptionsAreValidated(t *testing.T) {
+	if err := valid().Validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	for want, spoil := range map[string]func(*Options){
+		"no Generator was named":  func(o *Options) { o.Generator.Path = "" },
+		`no search "psychic"`:     func(o *Options) { o.Search = "psychic" },
+		"a budget of 0s":          func(o *Options) { o.Budget = 0 },
+		"-1 trials":               func(o *Options) { o.Trials = -1 },
+		"the database has no":     func(o *Options) { o.DB = "" },
+		"0 threads":               func(o *Options) { o.Threads = 0 },
+		"0 finalists":             func(o *Options) { o.Finalists = 0 },
+		"limits of candidates":    func(o *Options) { o.CandidateBuild = 0 },
+		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{"own", "adam"} },
+		"a tolerance is negative": func(o *Options) { o.Protocol.Integer = -1 },
+	} {
+		o := valid()
+		spoil(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for _, s := range search.Names() {
+		if o := valid(); o.Search != s {
+			o.Search = s
+			if err := o.Validate(); err != nil {
+				t.Errorf("search %s: %v", s, err)
+			}
+		}
+	}
+}
+
+// What cannot be is refused before a database is made.
+func TestBadOptionsMakeNothing(t *testing.T) {
+	o := valid()
+	o.DB, o.Budget = filepath.Join(t.TempDir(), "new.db"), 0
+	_, err := Run(t.Context(), o, Events{}, nil)
+	var usage *UsageError
+	if !errors.As(err, &usage) {
+		t.Errorf("got %v", err)
+	}
+	if left, _ := filepath.Glob(o.DB + "*"); len(left) > 0 {
+		t.Errorf("made %v", left)
+	}
+}
+
+func TestStreamsAreTheirOwn(t *testing.T) {
+	draw := func(seed int64, name string) int64 { return stream(seed, name).Int63() }
+	if draw(1, "a") != draw(1, "a") {
+		t.Error("one stream gives two numbers")
+	}
+	seen := []int64{draw(1, "a"), draw(2, "a"), draw(1, "b"), draw(11, "a"), draw(1, "1/a")}
+	slices.Sort(seen)
+	if len(slices.Compact(seen)) != 5 {
+		t.Error("two streams are one")
+	}
+}
+
+func TestLanesAreOrdered(t *testing.T) {
+	laps := func(ds ...time.Duration) []time.Duration { return ds }
+	lanes := []measure.Lane{
+		{Laps: laps(1, 1), Failure: errors.New("wrong")},
+		{Laps: laps(2), Dropped: true},
+		{Laps: laps(9, 5)},
+		{Laps: laps(4, 8)},
+		{Laps: laps(3), Dropped: true},
+	}
+	order := []int{0, 1, 2, 3, 4}
+	slices.SortStableFunc(order, func(a, b int) int { return compareLanes(lanes[a], lanes[b]) })
+	if !slices.Equal(order, []int{3, 2, 1, 4, 0}) {
+		t.Errorf("order %v", order)
+	}
+}
+
+func TestFailuresOfBaselinesAreSaid(t *testing.T) {
+	for want, err := range map[string]error{
+		"stopped at its limit of 2m0s of time":              &bridge.LimitError{Limit: "time", Value: "2m0s"},
+		"its scheduler failed: signal: aborted":             &bridge.GeneratorError{Reason: "signal: aborted", Words: "many\nlines\n"},
+		"Halide 21.0.0 at /usr has no autoscheduler li2018": errors.New("Halide 21.0.0 at /usr has no autoscheduler li2018"),
+	} {
+		if got := failureText(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A stop before anything was measured is an interruption, not a failure.
+func TestStoppedWithNothingFound(t *testing.T) {
+	stop := make(chan struct{})
+	tuner := &tuner{o: valid(), report: &Report{}}
+	if err := tuner.finish(t.Context(), stop); !errors.Is(err, ErrNothingWorked) {
+		t.Errorf("without a stop: %v", err)
+	}
+	close(stop)
+	if err := tuner.finish(t.Context(), stop); !errors.Is(err, ErrInterrupted) {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+func TestRankingKeepsTheFastestFirst(t *testing.T) {
+	tuner := &tuner{o: valid(), report: &Report{}}
+	tuner.o.Finalists = 2
+	for i, seconds := range []float64{3, 1, 2, 5} {
+		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
+		c := search.Candidate{Schedule: s, Hash: s.Hash()}
+		if err := tuner.learn(deaf{}, c, i != 3, seconds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(tuner.best) != 3 || tuner.best[0].seconds != 1 || tuner.best[2].seconds != 3 {
+		t.Errorf("ranked %+v", tuner.best)
+	}
+	if f := tuner.finalists(); len(f) != 2 || f[0].Directives[0].Ints[0] != 2 || f[1].Directives[0].Ints[0] != 3 {
+		t.Errorf("finalists %v", f)
+	}
+}
+
+// deaf is a strategy that learns nothing.
+type deaf struct{ search.Strategy }
+
+func (deaf) Observe([]search.Outcome) error { return nil }
