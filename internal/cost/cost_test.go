@@ -1,0 +1,180 @@
+package cost_test
+
+import (
+	"math"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/feature"
+	"github.com/protuner/protuner/internal/nn"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// madeWeights are weights that are nobody's: drawn evenly from (-0.5, 0.5), as
+// Halide's own tools do when they begin to train.
+func madeWeights() *nn.Weights {
+	rng := rand.New(rand.NewSource(1))
+	w := new(nn.Weights)
+	for _, b := range [][]float32{w.Head1Filter[:], w.Head1Bias[:], w.Head2Filter[:], w.Head2Bias[:], w.Conv1Filter[:], w.Conv1Bias[:]} {
+		for i := range b {
+			b[i] = rng.Float32() - 0.5
+		}
+	}
+	return w
+}
+
+// golden is a schedule that Adams2019 made, with the cost it predicted for it with
+// madeWeights on two cores.
+type golden struct {
+	name  string
+	p     *pipeline.Pipeline
+	state *space.State
+	cost  float64
+}
+
+const goldenDir = "../feature/testdata"
+
+func goldens(t testing.TB) []golden {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(goldenDir, "*.cost"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d goldens (%v)", len(files), err)
+	}
+	var out []golden
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".cost")
+		name := filepath.Base(base)
+		g := golden{name: name}
+		b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name[:strings.LastIndex(name, ".")]+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.p, err = pipeline.Decode(b); err != nil {
+			t.Fatal(err)
+		}
+		sp, err := space.New(g.p, space.Adams(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nest, err := os.ReadFile(base + ".nest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.state, err = sp.Import(string(nest)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.cost, err = strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func (g golden) model(t testing.TB) *cost.Model {
+	t.Helper()
+	m, err := cost.New(madeWeights(), g.p, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (g golden) features() []feature.Schedule {
+	return feature.New(g.state.Space()).Features(g.state, nil)
+}
+
+func TestGoldenCosts(t *testing.T) {
+	for _, g := range goldens(t) {
+		got := g.model(t).Predict(g.features())
+		if math.Abs(got-g.cost) > 1e-5*g.cost+printed {
+			t.Errorf("%s: %g, Adams2019 says %g", g.name, got, g.cost)
+		}
+	}
+}
+
+// One by one, in a batch and term by term: all the same cost.
+func TestWaysToPredictAgree(t *testing.T) {
+	for _, g := range goldens(t) {
+		m, fs := g.model(t), g.features()
+		one := m.Predict(fs)
+		batch := make([]float64, 3)
+		m.PredictBatch([][]feature.Schedule{fs, fs[:1], fs}, batch)
+		if batch[0] != one || batch[2] != one || batch[1] != m.Predict(fs[:1]) || batch[1] >= one {
+			t.Errorf("%s: %g in a batch %v", g.name, one, batch)
+		}
+		sum := 0.0
+		for _, st := range m.Explain(fs) {
+			terms := 0.0
+			for k, v := range st.Terms {
+				if v < 0 || v > 0 && cost.Terms[k].Name == "" {
+					t.Errorf("%s: term %d is %g", g.name, k, v)
+				}
+				terms += v
+			}
+			if math.Abs(terms-st.Cost) > 1e-9*st.Cost {
+				t.Errorf("%s: terms add up to %g, not %g", g.name, terms, st.Cost)
+			}
+			sum += st.Cost
+		}
+		if math.Abs(sum-one) > 1e-5*one {
+			t.Errorf("%s: stages add up to %g, not %g", g.name, sum, one)
+		}
+	}
+}
+
+func TestTermsAre27(t *testing.T) {
+	n := 0
+	for _, term := range cost.Terms {
+		if term.Name != "" {
+			n++
+		}
+	}
+	if n != 27 {
+		t.Errorf("%d terms", n)
+	}
+}
+
+func TestPredictDoesNotAllocate(t *testing.T) {
+	g := goldens(t)[0]
+	m, x := g.model(t), feature.New(g.state.Space())
+	fs := x.Features(g.state, nil)
+	if n := testing.AllocsPerRun(20, func() { m.Predict(x.Features(g.state, fs[:0])) }); n > 0 {
+		t.Errorf("features and cost of one schedule allocate %g times", n)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	g := goldens(t)[0]
+	if _, err := cost.New(madeWeights(), g.p, 0); err == nil {
+		t.Error("no cores accepted")
+	}
+	short := *g.p
+	short.Funcs = append([]pipeline.Func(nil), g.p.Funcs...)
+	short.Funcs[0].Stages = []pipeline.Stage{{Name: "s", Features: make([]int32, 10)}}
+	if _, err := cost.New(madeWeights(), &short, 2); err == nil || !strings.Contains(err.Error(), "stage s") {
+		t.Errorf("a stage with 10 features: %v", err)
+	}
+}
+
+func BenchmarkPredict(b *testing.B) {
+	for _, g := range goldens(b) {
+		b.Run(g.name, func(b *testing.B) {
+			m, fs := g.model(b), g.features()
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Predict(fs)
+			}
+		})
+	}
+}

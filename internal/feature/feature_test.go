@@ -1,0 +1,218 @@
+package feature_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/feature"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/space"
+)
+
+func described(t testing.TB, name string) *pipeline.Pipeline {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newSpace(t testing.TB, p *pipeline.Pipeline, o space.Options) *space.Space {
+	t.Helper()
+	sp, err := space.New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sp
+}
+
+// golden is a schedule of Adams2019's on two cores, with its own .featurization.
+// The descriptions' target is that of goldens.json.
+type golden struct {
+	name  string
+	state *space.State
+	rows  []feature.Row
+	file  []byte
+}
+
+func goldens(t testing.TB) []golden {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.nest"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d goldens (%v)", len(files), err)
+	}
+	var out []golden
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".nest")
+		g := golden{name: filepath.Base(base)}
+		sp := newSpace(t, described(t, g.name[:strings.LastIndex(g.name, ".")]), space.Adams(2))
+		nest, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.state, err = sp.Import(string(nest)); err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		if g.file, err = os.ReadFile(base + ".featurization"); err != nil {
+			t.Fatal(err)
+		}
+		if g.rows, err = feature.ParseFeaturization(g.file); err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func TestGoldenFeatures(t *testing.T) {
+	for _, g := range goldens(t) {
+		p := g.state.Pipeline()
+		if err := feature.Check(g.rows, p); err != nil {
+			t.Errorf("%s: %v", g.name, err)
+		}
+		got, err := feature.Rows(p, feature.New(g.state.Space()).Features(g.state, nil))
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		for i, id := range feature.Stages(p) {
+			for k, want := range g.rows[i].Schedule {
+				if math.Abs(float64(got[i].Schedule[k]-want)) > 1e-5*float64(want) {
+					t.Errorf("%s: %s of %s is %g, not %g", g.name, feature.FeatureName(k), p.Funcs[id.Func].Stages[id.Stage].Name, got[i].Schedule[k], want)
+				}
+			}
+		}
+	}
+}
+
+// spaces are all golden descriptions that can be scheduled.
+func spaces(t testing.TB) map[string]*space.Space {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "pipeline", "testdata", "*.h21.json"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d descriptions (%v)", len(files), err)
+	}
+	out := map[string]*space.Space{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if p := described(t, name); len(p.Refusals) == 0 {
+			out[name] = newSpace(t, p, space.Adams(4))
+		}
+	}
+	return out
+}
+
+// Along random decisions: partial states have features of what they schedule, all
+// finite and none negative; and an extractor that has seen other states gives what
+// a new one does.
+func TestAlongDecisions(t *testing.T) {
+	for name, sp := range spaces(t) {
+		t.Run(name, func(t *testing.T) {
+			x := feature.New(sp)
+			rng := rand.New(rand.NewSource(3))
+			stages := len(feature.Stages(sp.Pipeline()))
+			for range 4 {
+				s := sp.Start()
+				for {
+					fs := x.Features(s, nil)
+					if !slices.Equal(fs, feature.New(sp).Features(s, nil)) {
+						t.Fatalf("a used extractor gives other features:\n%v", s)
+					}
+					for i := range fs {
+						if err := plausible(&fs[i]); err != nil {
+							t.Fatalf("stage %d: %v\n%v", i, err, s)
+						}
+					}
+					a, ok := s.Sample(rng)
+					if !ok {
+						if len(fs) != stages {
+							t.Fatalf("features of %d of %d stages of a complete state", len(fs), stages)
+						}
+						break
+					}
+					s = s.Next(a)
+				}
+			}
+		})
+	}
+}
+
+// What is imported from a nest's text has the same features, but for the few nests
+// that splits in several orders lead to, with other representative iterations.
+func TestImportedFeatures(t *testing.T) {
+	all, other := 0, 0
+	for name, sp := range spaces(t) {
+		x := feature.New(sp)
+		rng := rand.New(rand.NewSource(3))
+		for range 20 {
+			s := sp.Start()
+			for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
+				s = s.Next(a)
+			}
+			again, err := sp.Import(s.String())
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all++
+			if !slices.Equal(x.Features(again, nil), x.Features(s, nil)) {
+				other++
+			}
+		}
+	}
+	if other > all/100 {
+		t.Errorf("%d of %d nests have other features once imported", other, all)
+	}
+}
+
+// plausible checks relations that hold for every stage of every schedule.
+func plausible(f *feature.Schedule) error {
+	for k, v := range f {
+		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s is %g", feature.FeatureName(k), v)
+		}
+	}
+	switch {
+	case f[feature.NumProductions] < f[feature.NumRealizations]:
+		return fmt.Errorf("%g productions in %g realisations", f[feature.NumProductions], f[feature.NumRealizations])
+	case f[feature.NumRealizations] > 0 && f[feature.InlinedCalls] > 0:
+		return fmt.Errorf("inlined and realised")
+	case f[feature.PointsComputedTotal] != f[feature.NumRealizations]*f[feature.PointsComputedPerRealization]:
+		return fmt.Errorf("%g points in all", f[feature.PointsComputedTotal])
+	case f[feature.InnermostPureLoopExtent] > max(1, f[feature.InnermostLoopExtent]) && f[feature.InlinedCalls] == 0:
+		return fmt.Errorf("the pure loops are more than the loops")
+	}
+	return nil
+}
+
+func TestFeaturesDoNotAllocate(t *testing.T) {
+	for _, g := range goldens(t)[:2] {
+		x := feature.New(g.state.Space())
+		fs := x.Features(g.state, nil)
+		if n := testing.AllocsPerRun(20, func() { x.Features(g.state, fs[:0]) }); n > 0 {
+			t.Errorf("%s: %g allocations", g.name, n)
+		}
+	}
+}
+
+func BenchmarkFeatures(b *testing.B) {
+	for _, g := range goldens(b) {
+		b.Run(g.name, func(b *testing.B) {
+			x := feature.New(g.state.Space())
+			fs := x.Features(g.state, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				x.Features(g.state, fs[:0])
+			}
+		})
+	}
+}
