@@ -62,12 +62,12 @@ public:
 
     void run() {
         signal(SIGPIPE, SIG_IGN);
-        while (!ended_ || !children_.empty()) {
-            if (ended_) kill_all();
+        while (!ended_) {
             start_pending();
             wait_for_events();
             expire();
         }
+        kill_all();
         remove_scratch();
     }
 
