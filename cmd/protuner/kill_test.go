@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"flag"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -134,4 +136,48 @@ func TestKilledTunes(t *testing.T) {
 	if left := leftBehind(dir); len(left) > 0 {
 		t.Errorf("left behind by a run that ended: %v", left)
 	}
+}
+
+// TestInterruptedTunes presses Ctrl-C once there is a best: it is kept, built and
+// reported, and the exit code says what happened.
+func TestInterruptedTunes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	cmd := command(t, dir, "tune", small, "--budget", "3m", "--baseline", "own", "--json", "-o", "out")
+	cmd.Env = append(cmd.Env, markVariable+"="+dir)
+	words, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pressed := false
+	for lines := bufio.NewScanner(words); lines.Scan(); {
+		if !pressed && strings.Contains(lines.Text(), "best so far") {
+			pressed = true
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait()
+	r := new(tune.Report)
+	if err := json.Unmarshal(out.Bytes(), r); err != nil || cmd.ProcessState.ExitCode() != exitInterrupted {
+		t.Fatalf("code %d, %v: %s", cmd.ProcessState.ExitCode(), err, &out)
+	}
+	if r.Measured == 0 || r.Hash == "" || r.Final != 0 || len(r.Baselines) != 0 {
+		t.Errorf("report %s", &out)
+	}
+	for _, name := range []string{"directives.a", "directives.h", "directives.schedule.h", "report.md"} {
+		if _, err := os.Stat(filepath.Join(dir, "out", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	settled(t, func() bool { return len(marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
+		func() string { return fmt.Sprintf("processes %v, files %v", marked(dir), leftBehind(dir)) })
 }
