@@ -23,11 +23,13 @@ const (
 )
 
 type cli struct {
-	Tune   tuneCmd   `cmd:"" help:"Find a fast schedule for a Generator."`
-	Show   showCmd   `cmd:"" help:"Show what was found."`
-	Export exportCmd `cmd:"" help:"Write a found schedule as .schedule.h or text."`
-	DB     dbCmd     `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
-	Doctor doctorCmd `cmd:"" help:"Say what is installed, what is missing and how to get it."`
+	Tune     tuneCmd     `cmd:"" help:"Find a fast schedule for a Generator."`
+	Show     showCmd     `cmd:"" help:"Show what was found."`
+	Export   exportCmd   `cmd:"" help:"Write a found schedule as .schedule.h or text."`
+	DB       dbCmd       `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
+	Features featuresCmd `cmd:"" help:"Print the features of a schedule, or write them as .featurization."`
+	Predict  predictCmd  `cmd:"" help:"Predict the cost of a schedule and say what it comes from."`
+	Doctor   doctorCmd   `cmd:"" help:"Say what is installed, what is missing and how to get it."`
 }
 
 func main() {
