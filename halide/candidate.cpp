@@ -70,7 +70,12 @@ public:
                 reference();
                 return;
             }
-            answer(Json::object().set("type", "built").set("lower_ns", lower_ns_).set("link_ns", link_ns_));
+            prepare();
+            answer(Json::object()
+                       .set("type", "built")
+                       .set("lower_ns", lower_ns_)
+                       .set("link_ns", link_ns_)
+                       .set("check_ns", check_ns_));
             serve();
         } catch (const Failure &e) {
             fail(e.status, e.what());
@@ -93,11 +98,13 @@ private:
     int fd_;
     int64_t id_;
     std::string stem_;
-    int64_t lower_ns_ = 0, link_ns_ = 0;
+    int64_t lower_ns_ = 0, link_ns_ = 0, check_ns_ = 0;
     bool built_ = false;
     EntryPoint entry_ = nullptr;
     OwnPipeline own_;
     std::vector<Halide::Argument> inputs_;
+    DataSet data_;
+    std::unique_ptr<Bench> bench_;
 
     void answer(Json j) {
         j.set("id", id_);
@@ -265,16 +272,22 @@ private:
 
     // Runs are asked for one at a time until the server closes the connection.
     void serve() {
-        DataSet data = DataSet::from_json(request_["data"]);
-        match_slots(&data);
-        std::unique_ptr<Bench> bench;
-        while (auto message = receive_message(fd_)) {
-            if (!bench) {
-                pin();
-                bench = std::make_unique<Bench>(entry_, data);
-            }
-            run_once(*bench, data, *message);
-        }
+        while (auto message = receive_message(fd_)) run_once(*message);
+    }
+
+    // Fills the buffers and, where the request asks for it, checks before anything is
+    // timed: other candidates may compile meanwhile, so this must not cost the time in
+    // which they stand still.
+    void prepare() {
+        data_ = DataSet::from_json(request_["data"]);
+        match_slots(&data_);
+        pin();
+        bench_ = std::make_unique<Bench>(entry_, data_);
+        const Json &check = request_["check"];
+        if (check.is_null()) return;
+        auto start = Clock::now();
+        check_all(check);
+        check_ns_ = since(start);
     }
 
     // The entry point takes its arguments in an order that follows from names; a second
@@ -308,12 +321,30 @@ private:
         sched_setaffinity(0, sizeof(set), &set);
     }
 
-    void run_once(Bench &bench, const DataSet &data, const Json &message) {
-        Tolerance tolerance;
-        tolerance.relative = message.double_or("relative", tolerance.relative);
-        tolerance.absolute = message.double_or("absolute", tolerance.absolute);
-        tolerance.integer = message.int_or("integer", tolerance.integer);
-        tolerance.integer_share = message.double_or("integer_share", tolerance.integer_share);
+    static Tolerance tolerance(const Json &message) {
+        Tolerance t;
+        t.relative = message.double_or("relative", t.relative);
+        t.absolute = message.double_or("absolute", t.absolute);
+        t.integer = message.int_or("integer", t.integer);
+        t.integer_share = message.double_or("integer_share", t.integer_share);
+        return t;
+    }
+
+    // The smaller size first: the last check then leaves caches and buffers as the timed
+    // runs want them.
+    void check_all(const Json &message) {
+        int64_t hopeless = message.int_or("hopeless_ns", 0);
+        for (size_t size = data_.sizes; size-- > 0;) {
+            auto start = Clock::now();
+            CheckResult r = bench_->check(size, tolerance(message));
+            if (!r.ok) throw Failure(status::wrong_output, r.message);
+            if (hopeless > 0 && since(start) > hopeless) {
+                throw Failure(status::timed_out, "one execution took " + std::to_string(since(start) / 1000000) + " ms");
+            }
+        }
+    }
+
+    void run_once(const Json &message) {
         TimingProtocol protocol;
         protocol.min_total_ns = message.int_or("min_total_ns", protocol.min_total_ns);
         protocol.min_samples = message.int_or("min_samples", protocol.min_samples);
@@ -321,30 +352,15 @@ private:
         protocol.give_up_ns = message.int_or("give_up_ns", 0);
 
         auto start = Clock::now();
-        if (message.bool_or("check", false)) {
-            // The smaller size first: the last check then leaves caches and buffers as
-            // the timed runs want them.
-            for (size_t size = data.sizes; size-- > 0;) {
-                CheckResult r = bench.check(size, tolerance);
-                if (!r.ok) throw Failure(status::wrong_output, r.message);
-            }
-        } else {
-            TimingProtocol once;
-            once.min_total_ns = 0;
-            once.min_samples = once.max_samples = 1;
-            bench.time(once);
-        }
-        int64_t check_ns = since(start);
-        start = Clock::now();
-        std::vector<int64_t> samples = bench.time(protocol);
+        TimingProtocol once;
+        once.min_total_ns = 0;
+        once.min_samples = once.max_samples = 1;
+        bench_->time(once);
+        std::vector<int64_t> samples = bench_->time(protocol);
         int64_t time_ns = since(start);
-        CheckResult again = bench.recheck(tolerance);
+        CheckResult again = bench_->recheck(tolerance(message));
         if (!again.ok) throw Failure(status::wrong_output, "after timing, " + again.message);
-        answer(Json::object()
-                   .set("type", "ran")
-                   .set("samples", Json(samples))
-                   .set("check_ns", check_ns)
-                   .set("time_ns", time_ns));
+        answer(Json::object().set("type", "ran").set("samples", Json(samples)).set("time_ns", time_ns));
     }
 };
 

@@ -34,7 +34,7 @@ using std::chrono::nanoseconds;
 // samples of one run.
 constexpr size_t kMaxChildBytes = 1 << 20;
 
-enum class Phase { Building,   // compiling, may share the machine
+enum class Phase { Building,   // compiling and checking, may share the machine
                    Ready,      // built, waiting for a run
                    Running };  // timing, alone
 
@@ -326,7 +326,7 @@ private:
         for (int64_t id : late) {
             bool building = children_.at(id).phase == Phase::Building;
             reap(id);
-            tell_failed(id, status::timed_out, building ? "compiling took too long" : "running took too long");
+            tell_failed(id, status::timed_out, building ? "compiling and checking took too long" : "running took too long");
         }
     }
 
@@ -343,7 +343,7 @@ private:
             if (!gone) usleep(1000);
         }
         reap(id, gone);
-        std::string when = phase == Phase::Building ? "while compiling" : phase == Phase::Running ? "while running" : "while waiting";
+        std::string when = phase == Phase::Building ? "while compiling or checking" : phase == Phase::Running ? "while running" : "while waiting";
         if (gone && WIFSIGNALED(state)) {
             int sig = WTERMSIG(state);
             // Nobody here sends SIGKILL before reporting; the kernel does when memory ends.

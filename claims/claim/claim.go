@@ -71,7 +71,7 @@ func Open(ctx context.Context, name string) *App {
 	Fail(err)
 	s, err := g.Serve(ctx, bridge.ServerOptions{MemoryBytes: 8 << 30, BuildTime: time.Minute, CPUs: measure.PhysicalCPUs(threads)})
 	Fail(err)
-	ref, err := s.Reference(ctx, measure.PlainSchedule(p))
+	ref, err := measure.Reference(ctx, s, p)
 	Fail(err)
 	return &App{name, g, p, s, ref, sp, measure.DefaultProtocol().ForPipeline(p)}
 }

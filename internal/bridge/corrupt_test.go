@@ -47,7 +47,7 @@ func serveGenerator(t *testing.T, version, source, name string, o Options, so Se
 // spoilt, so one that is not found in 20 would be a chance of 0.75^60, 3e-8. A
 // candidate that is spoilt more rarely passes screening more easily, which is why
 // finalists are looked at again in each lap of their race.
-const raceRuns = 20
+const raceRuns = 60
 
 // TestCorruptedResultsAreCaught spoils 100 candidates' results, each in another
 // place, and wants every one of them found out.
@@ -98,6 +98,7 @@ func TestCorruptedResultsAreCaught(t *testing.T) {
 
 // runsOf builds a candidate and runs it until it fails, at most so many times.
 func runsOf(ctx context.Context, s *Server, b BuildRequest, most int) error {
+	b.Check = check
 	c, err := s.Build(ctx, b)
 	if err != nil {
 		return err

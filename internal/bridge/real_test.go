@@ -59,9 +59,11 @@ func plain(p *pipeline.Pipeline) schedule.Schedule {
 }
 
 var quick = RunProtocol{
-	Check: true, MinTotal: int64(time.Millisecond), MinSamples: 2, MaxSamples: 5,
-	Timeout: int64(20 * time.Second), Relative: 1e-4, Absolute: 1e-5,
+	Tolerance: check.Tolerance, MinTotal: int64(time.Millisecond), MinSamples: 2, MaxSamples: 5, Timeout: int64(20 * time.Second),
 }
+
+// check asks for a comparison at every size once a candidate is built.
+var check = &CheckProtocol{Tolerance: Tolerance{Relative: 1e-4, Absolute: 1e-5}}
 
 func serveHarris(t *testing.T, version string, faults bool, o ServerOptions) (*Server, *pipeline.Pipeline) {
 	t.Helper()
@@ -88,8 +90,8 @@ func TestServesRealCandidates(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		s, p := serveHarris(t, version, false, ServerOptions{})
 		for name, b := range map[string]BuildRequest{
-			"plain": {Schedule: plain(p)},
-			"own":   {Own: true},
+			"plain": {Schedule: plain(p), Check: check},
+			"own":   {Own: true, Check: check},
 		} {
 			c, err := s.Build(t.Context(), b)
 			if err != nil {
@@ -120,7 +122,7 @@ func TestReadsOwnSchedules(t *testing.T) {
 			t.Fatalf("incomplete: %v", own.Notes)
 		}
 		s, _ := serveHarris(t, version, false, ServerOptions{})
-		c, err := s.Build(t.Context(), BuildRequest{Schedule: own.Schedule})
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: own.Schedule, Check: check})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +157,7 @@ func TestFaultsAreTyped(t *testing.T) {
 			t.Errorf("twice: got %v, want crashed", err)
 		}
 		// After all of them an honest candidate is served as if nothing had been.
-		c, err = s.Build(t.Context(), BuildRequest{Schedule: plain(p)})
+		c, err = s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: check})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -256,6 +256,7 @@ type BuildRequest struct {
 	Schedule schedule.Schedule
 	Own      bool
 	Fault    string // the test build only
+	Check    *CheckProtocol
 }
 
 // Candidate is a built candidate waiting in its process.
@@ -264,27 +265,28 @@ type Candidate struct {
 	id     int64
 	Lower  time.Duration // scheduling, lowering and code generation
 	Link   time.Duration
+	Check  time.Duration // zero where no check was asked for
 }
 
-// Build compiles a candidate; several may be built at once. The error is a
+// Build compiles a candidate and checks it if asked to; several may be built at
+// once. The error is a
 // *Failure or the context's.
 func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
 	id := s.id()
-	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, Fault: b.Fault})
+	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, Fault: b.Fault, Check: b.Check})
 	if err != nil {
 		return nil, err
 	}
-	return &Candidate{s, id, time.Duration(a.Lower), time.Duration(a.Link)}, nil
+	return &Candidate{s, id, time.Duration(a.Lower), time.Duration(a.Link), time.Duration(a.Check)}, nil
 }
 
 // Run is one run's result: the times of single executions in order.
 type Run struct {
 	Samples []time.Duration
-	Check   time.Duration // spent checking
 	Time    time.Duration // spent timing
 }
 
-// Run checks and times the candidate while everything else of this server stands
+// Run times the candidate and compares what it left in the outputs, while everything else of this server stands
 // still. It may be called again. The error is a *Failure or the context's.
 func (c *Candidate) Run(ctx context.Context, p RunProtocol) (*Run, error) {
 	c.server.mu.Lock()
@@ -297,7 +299,7 @@ func (c *Candidate) Run(ctx context.Context, p RunProtocol) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Check: time.Duration(a.Check), Time: time.Duration(a.Time)}
+	r := &Run{Time: time.Duration(a.Time)}
 	for _, ns := range a.Samples {
 		r.Samples = append(r.Samples, time.Duration(ns))
 	}

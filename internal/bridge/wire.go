@@ -56,22 +56,33 @@ type request struct {
 	Directives []schedule.Directive `json:"directives,omitempty"`
 	Own        bool                 `json:"own,omitempty"`
 	Fault      string               `json:"fault,omitempty"`
+	Check      *CheckProtocol       `json:"check,omitempty"`
 	*RunProtocol
 }
 
-// RunProtocol says how one run of a candidate is checked and timed. Times are in
-// nanoseconds.
+// Tolerance is how far results may be from the reference's.
+type Tolerance struct {
+	Relative float64 `json:"relative"`      // floats, of the value
+	Absolute float64 `json:"absolute"`      // floats, of the output's largest
+	Integer  int64   `json:"integer"`       // an integer may be off by this much,
+	Share    float64 `json:"integer_share"` // and at most this share of an output's integers
+}
+
+// CheckProtocol says how a candidate is checked once it is built.
+type CheckProtocol struct {
+	Tolerance
+	Hopeless int64 `json:"hopeless_ns,omitempty"` // an execution longer than this is not worth another
+}
+
+// RunProtocol says how one run of a candidate is timed, and how what it left is
+// compared afterwards. Times are in nanoseconds.
 type RunProtocol struct {
-	Check      bool    `json:"check"`
-	MinTotal   int64   `json:"min_total_ns"` // sample for at least this long
-	MinSamples int64   `json:"min_samples"`
-	MaxSamples int64   `json:"max_samples"`
-	GiveUp     int64   `json:"give_up_ns,omitempty"` // stop once the best of two samples is above
-	Timeout    int64   `json:"timeout_ns"`           // kill after
-	Relative   float64 `json:"relative"`             // tolerance of floats, of the value
-	Absolute   float64 `json:"absolute"`             // tolerance of floats, of the output's largest
-	Integer    int64   `json:"integer"`              // an integer may be off by this much,
-	Share      float64 `json:"integer_share"`        // and at most this share of an output's integers
+	Tolerance
+	MinTotal   int64 `json:"min_total_ns"` // sample for at least this long
+	MinSamples int64 `json:"min_samples"`
+	MaxSamples int64 `json:"max_samples"`
+	GiveUp     int64 `json:"give_up_ns,omitempty"` // stop once the best of two samples is above
+	Timeout    int64 `json:"timeout_ns"`           // kill after
 }
 
 // answer comes from the plugin in any mode.

@@ -14,17 +14,17 @@ type Artifact interface {
 	Drop()
 }
 
-// Builder compiles a schedule; it may be called concurrently. A candidate's
-// failure is a *bridge.Failure.
+// Builder compiles a schedule and compares its output with the reference's; it may
+// be called concurrently. best is the fastest time so far, 0 where there is none. A
+// candidate's failure is a *bridge.Failure.
 type Builder interface {
-	Build(ctx context.Context, s schedule.Schedule) (Artifact, error)
+	Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error)
 }
 
 // Runner times an artifact while nothing else is timed on this host. best is the
-// fastest time so far, 0 where there is none; check compares the output with the
-// reference first.
+// fastest time so far, 0 where there is none.
 type Runner interface {
-	Run(ctx context.Context, a Artifact, p Protocol, best time.Duration, check bool) (*bridge.Run, error)
+	Run(ctx context.Context, a Artifact, p Protocol, best time.Duration) (*bridge.Run, error)
 }
 
 // Local builds and runs on this host through one fork server.
@@ -34,8 +34,8 @@ type Local struct {
 }
 
 // Build implements Builder.
-func (l Local) Build(ctx context.Context, s schedule.Schedule) (Artifact, error) {
-	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s})
+func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error) {
+	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(best)})
 	if err != nil {
 		return nil, err // not c: a nil *Candidate is no nil Artifact
 	}
@@ -43,13 +43,13 @@ func (l Local) Build(ctx context.Context, s schedule.Schedule) (Artifact, error)
 }
 
 // Run implements Runner.
-func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Duration, check bool) (run *bridge.Run, err error) {
+func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Duration) (run *bridge.Run, err error) {
 	c, ok := a.(*bridge.Candidate)
 	if !ok {
 		return nil, errors.New("an artifact of another builder")
 	}
 	lockErr := l.Lock.With(ctx, func() error {
-		run, err = c.Run(ctx, p.run(best, check))
+		run, err = c.Run(ctx, p.run(best))
 		return nil
 	})
 	if lockErr != nil {

@@ -84,24 +84,43 @@ func (p Protocol) Validate() error {
 	return nil
 }
 
+// tolerance of every comparison with the reference.
+func (p Protocol) tolerance() bridge.Tolerance {
+	return bridge.Tolerance{Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Share: p.IntegerShare}
+}
+
+// contention is how much longer an execution may take while other candidates
+// compile on the same processors.
+const contention = 4
+
+// Check is how a candidate is checked when it was built; best is the fastest time so
+// far, 0 where there is none.
+func (p Protocol) Check(best time.Duration) *bridge.CheckProtocol {
+	c := &bridge.CheckProtocol{Tolerance: p.tolerance()}
+	if best > 0 {
+		c.Hopeless = int64(time.Second/2) + int64(contention*p.Kill*float64(best))
+	}
+	return c
+}
+
 // run is one run under this protocol; best is the fastest time so far, 0 where
 // there is none.
-func (p Protocol) run(best time.Duration, check bool) bridge.RunProtocol {
+func (p Protocol) run(best time.Duration) bridge.RunProtocol {
 	r := bridge.RunProtocol{
-		Check: check, MinTotal: int64(p.MinTotal), MinSamples: int64(p.MinSamples), MaxSamples: int64(p.MaxSamples),
-		Timeout: int64(p.FirstLimit), Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Share: p.IntegerShare,
+		Tolerance: p.tolerance(), MinTotal: int64(p.MinTotal), MinSamples: int64(p.MinSamples), MaxSamples: int64(p.MaxSamples),
+		Timeout: int64(p.FirstLimit),
 	}
 	if best > 0 {
 		r.GiveUp = int64(p.GiveUp * float64(best))
-		// Two checked executions and two timed ones come before anything is given up.
-		r.Timeout = min(int64(p.FirstLimit), int64(p.Patience)+int64(4*p.Kill*float64(best)))
+		// A warm-up and two timed executions come before anything is given up.
+		r.Timeout = min(int64(p.FirstLimit), int64(p.Patience)+int64(3*p.Kill*float64(best)))
 	}
 	return r
 }
 
 // CheckOnly is a run whose time nobody asks for.
 func CheckOnly(p Protocol) bridge.RunProtocol {
-	r := p.run(0, true)
+	r := p.run(0)
 	r.MinTotal, r.MinSamples, r.MaxSamples = 0, 1, 1
 	return r
 }

@@ -1,24 +1,60 @@
 package measure
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
-// PlainSchedule computes every Func at root, serially and by scalars: the schedule
-// with the least that could go wrong, for the reference.
-func PlainSchedule(p *pipeline.Pipeline) schedule.Schedule {
-	var ds []schedule.Directive
-	for _, f := range p.Funcs {
-		if !f.Input && !f.Output && f.MustInline == "" {
-			ds = append(ds, schedule.Directive{Op: schedule.ComputeRoot, Func: f.Name})
+// PlainSchedules are serial, scalar schedules for the reference, those with the
+// least that could go wrong first: every Func at root; where that takes more memory
+// than there is, only those that cannot be inlined or that are read more than a few
+// times a point; then only those that cannot be inlined.
+func PlainSchedules(p *pipeline.Pipeline) []schedule.Schedule {
+	calls := make([]int, len(p.Funcs))
+	for i := range p.Funcs {
+		for _, s := range p.Funcs[i].Stages {
+			for _, e := range s.Edges {
+				calls[e.Producer] += e.Calls
+			}
 		}
 	}
-	return schedule.Schedule{Directives: ds}
+	var out []schedule.Schedule
+	for _, few := range []int{0, 4, math.MaxInt} {
+		var ds []schedule.Directive
+		for i, f := range p.Funcs {
+			inlined := len(f.Stages) == 1 && !f.Extern && f.MustRoot == "" && calls[i] <= few
+			if !f.Input && !f.Output && f.MustInline == "" && !inlined {
+				ds = append(ds, schedule.Directive{Op: schedule.ComputeRoot, Func: f.Name})
+			}
+		}
+		out = append(out, schedule.Schedule{Directives: ds})
+	}
+	return out
+}
+
+// Reference makes the data set with the first of the plain schedules that works.
+func Reference(ctx context.Context, s *bridge.Server, p *pipeline.Pipeline) (*bridge.Reference, error) {
+	var failures error
+	for _, plain := range PlainSchedules(p) {
+		ref, err := s.Reference(ctx, plain)
+		if err == nil {
+			return ref, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if failures == nil { // the plainest one's failure says most
+			failures = err
+		}
+	}
+	return nil, failures
 }
 
 // PhysicalCPUs gives n processors on different physical cores, for pinning; nil

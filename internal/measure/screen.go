@@ -65,7 +65,7 @@ func (s *Screener) incumbent() time.Duration {
 // error; whatever else goes wrong is the result's Status.
 func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result, error) {
 	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
-	a, err := s.Builder.Build(ctx, what)
+	a, err := s.Builder.Build(ctx, what, s.Protocol, s.incumbent())
 	if err != nil {
 		return s.failed(ctx, err)
 	}
@@ -76,13 +76,13 @@ func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result,
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	}
-	run, err := s.Runner.Run(ctx, a, s.Protocol, s.incumbent(), true)
+	run, err := s.Runner.Run(ctx, a, s.Protocol, s.incumbent())
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	r := Result{Status: OK, Samples: run.Samples, Check: run.Check, Time: run.Time}
+	r := Result{Status: OK, Samples: run.Samples, Time: run.Time}
 	if c, ok := a.(*bridge.Candidate); ok {
-		r.Lower, r.Link = c.Lower, c.Link
+		r.Lower, r.Link, r.Check = c.Lower, c.Link, c.Check
 	}
 	s.SetBest(r.Best())
 	return r, nil

@@ -38,7 +38,7 @@ func enter(now, most *atomic.Int32) func() {
 	return func() { now.Add(-1) }
 }
 
-func (h *fakeHost) Build(ctx context.Context, s schedule.Schedule) (Artifact, error) {
+func (h *fakeHost) Build(ctx context.Context, s schedule.Schedule, _ Protocol, _ time.Duration) (Artifact, error) {
 	defer enter(&h.building, &h.mostBuilding)()
 	name := s.Directives[0].Func
 	if h.build != nil {
@@ -50,11 +50,8 @@ func (h *fakeHost) Build(ctx context.Context, s schedule.Schedule) (Artifact, er
 	return fakeArtifact{name, &h.drops}, nil
 }
 
-func (h *fakeHost) Run(ctx context.Context, a Artifact, _ Protocol, best time.Duration, check bool) (*bridge.Run, error) {
+func (h *fakeHost) Run(ctx context.Context, a Artifact, _ Protocol, best time.Duration) (*bridge.Run, error) {
 	defer enter(&h.running, &h.mostRunning)()
-	if !check {
-		return nil, errors.New("a candidate was timed without being checked")
-	}
 	return h.run(ctx, a.(fakeArtifact).name, best)
 }
 
@@ -63,14 +60,14 @@ func named(name string) schedule.Schedule {
 }
 
 func steady(context.Context, string, time.Duration) (*bridge.Run, error) {
-	return &bridge.Run{Samples: []time.Duration{12 * ms, 10 * ms, 11 * ms}, Check: ms, Time: 33 * ms}, nil
+	return &bridge.Run{Samples: []time.Duration{12 * ms, 10 * ms, 11 * ms}, Time: 33 * ms}, nil
 }
 
 func TestScreenerTellsResults(t *testing.T) {
 	h := &fakeHost{run: steady}
 	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
 	r, err := s.Measure(t.Context(), named("f"))
-	if err != nil || r.Status != OK || r.Best() != 10*ms || r.Check != ms || r.Time != 33*ms || len(r.Samples) != 3 {
+	if err != nil || r.Status != OK || r.Best() != 10*ms || r.Time != 33*ms || len(r.Samples) != 3 {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if h.drops.Load() != 1 {
@@ -258,17 +255,17 @@ func TestProtocols(t *testing.T) {
 		}
 	}
 	p := DefaultProtocol()
-	first, later := p.run(0, true), p.run(10*ms, false)
-	if first.GiveUp != 0 || first.Timeout != int64(p.FirstLimit) || !first.Check {
+	first, later := p.run(0), p.run(10*ms)
+	if first.GiveUp != 0 || first.Timeout != int64(p.FirstLimit) {
 		t.Errorf("with no time known: %+v", first)
 	}
-	if later.GiveUp != int64(15*ms) || later.Timeout != int64(p.Patience+160*ms) || later.Check {
+	if later.GiveUp != int64(15*ms) || later.Timeout != int64(p.Patience+120*ms) {
 		t.Errorf("with 10 ms known: %+v", later)
 	}
-	if slow := p.run(time.Hour, false); slow.Timeout != int64(p.FirstLimit) {
+	if slow := p.run(time.Hour); slow.Timeout != int64(p.FirstLimit) {
 		t.Errorf("the limit grew to %v", time.Duration(slow.Timeout))
 	}
-	if c := CheckOnly(p); !c.Check || c.MaxSamples != 1 || c.MinTotal != 0 {
+	if c := CheckOnly(p); c.MaxSamples != 1 || c.MinTotal != 0 {
 		t.Errorf("only to check: %+v", c)
 	}
 }

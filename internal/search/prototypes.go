@@ -21,6 +21,10 @@ func Prototypes(sp *space.Space) []Candidate {
 			out = append(out, c)
 		}
 	}
+	// What compiles soon and cannot be very slow comes first: fusing fifty Funcs into one
+	// nest of strips can take half a minute to compile.
+	add("root-light", everyRoot(sp, true))
+	add("root", everyRoot(sp, false))
 	for _, rows := range []int64{32, 8, 128} {
 		for _, light := range []bool{true, false} {
 			add(fmt.Sprintf("strips-%d%s", rows, suffix(light)), grouped(sp, light, func(p *plan, f int, owner space.Reader) bool {
@@ -33,8 +37,6 @@ func Prototypes(sp *space.Space) []Candidate {
 			}, rows))
 		}
 	}
-	add("root", everyRoot(sp, false))
-	add("root-light", everyRoot(sp, true))
 	add("inline", everyInline(sp))
 	add("inline-unshared", grouped(sp, true, func(p *plan, f int, _ space.Reader) bool {
 		p.inline(f)

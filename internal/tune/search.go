@@ -20,6 +20,10 @@ type measured struct {
 	err       error
 }
 
+// overtime is how many more schedules are tried after the budget while none has
+// worked: an answer that comes late is better than none.
+const overtime = 12
+
 // search proposes and measures until the budget, the trials or the strategy's ideas
 // are spent, or stop is closed.
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
@@ -40,52 +44,66 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
 	}
 	started := time.Now()
-	budget, cancel := context.WithTimeout(ctx, t.o.Budget)
+	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-stop:
-			cancel()
-		case <-budget.Done():
-		}
-	}()
+	over := time.NewTimer(t.o.Budget)
+	defer over.Stop()
 
 	// One more than compile at once, so that one can be timed while the others compile.
 	width := t.o.Threads + 1
 	results := make(chan measured, width)
-	running, exhausted := 0, false
+	running, late := 0, 0
+	exhausted, ended := false, false
 	for {
-		for running < width && !exhausted && budget.Err() == nil {
+		for running < width && !exhausted && work.Err() == nil && (!ended || (len(t.best) == 0 && late < overtime)) {
 			if t.o.Trials > 0 && known+t.report.Measured+running >= t.o.Trials {
 				break
 			}
-			proposed, err := strategy.Propose(budget, 1)
+			proposed, err := strategy.Propose(work, 1)
 			if err != nil {
-				break // the budget's end
+				break // stopped
 			}
 			if len(proposed) == 0 {
 				exhausted = true
 				break
 			}
 			running++
+			if ended {
+				late++
+			}
 			go func(c search.Candidate) {
-				r, err := screener.Measure(budget, c.Schedule)
+				r, err := screener.Measure(work, c.Schedule)
 				results <- measured{c, r, err}
 			}(proposed[0])
 		}
 		if running == 0 {
 			break
 		}
-		m := <-results
-		running--
-		if m.err != nil {
-			continue // cut off by the end of the budget: it was never measured
+		select {
+		case <-stop:
+			stop = nil
+			cancel()
+		case <-over.C:
+			ended = true
+			if len(t.best) > 0 {
+				cancel()
+			} else {
+				t.events.note("the budget is over and nothing has been measured yet; going on until something works")
+			}
+		case m := <-results:
+			running--
+			if m.err != nil {
+				continue // cut off: it was never measured
+			}
+			if err := t.take(ctx, strategy, m); err != nil {
+				return err
+			}
+			exhausted = false // it may have ideas again
+			t.tell(m, known, time.Since(started))
+			if ended && len(t.best) > 0 {
+				cancel()
+			}
 		}
-		if err := t.take(ctx, strategy, m); err != nil {
-			return err
-		}
-		exhausted = false // it may have ideas again
-		t.tell(m, known, time.Since(started))
 	}
 	t.report.Searched = time.Since(started).Seconds()
 	t.report.Exhausted = exhausted

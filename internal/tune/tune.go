@@ -169,13 +169,13 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB, inputs []bridge.Input)
 func (t *tuner) serve(ctx context.Context, inputs []bridge.Input) (err error) {
 	t.events.phase("reference")
 	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
-		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: inputs,
+		MemoryBytes: t.o.CandidateMemory, BuildTime: t.buildLimit(), Inputs: inputs,
 		CPUs: measure.PhysicalCPUs(t.o.Threads), Scratch: t.scratch,
 	})
 	if err != nil {
 		return err
 	}
-	t.ref, err = t.server.Reference(ctx, measure.PlainSchedule(t.pipe))
+	t.ref, err = measure.Reference(ctx, t.server, t.pipe)
 	if err != nil {
 		t.server.Close()
 		return fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err)
@@ -186,7 +186,19 @@ func (t *tuner) serve(ctx context.Context, inputs []bridge.Input) (err error) {
 	return nil
 }
 
-// binding and body of the winner's .schedule.h.
+// shareOfBudget bounds what one candidate's compiling may take of a short budget,
+// but never below leastBuild: some schedules of large pipelines compile for longer
+// than everything else together.
+const (
+	shareOfBudget = 8
+	leastBuild    = 10 * time.Second
+)
+
+func (t *tuner) buildLimit() time.Duration {
+	return min(t.o.CandidateBuild, max(leastBuild, t.o.Budget/shareOfBudget))
+}
+
+// source is the body of the winner's .schedule.h.
 func (t *tuner) source(s schedule.Schedule) (string, error) {
 	return s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm)
 }
