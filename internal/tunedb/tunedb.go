@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -40,6 +41,14 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the folder of the database %s: %w", path, err)
 	}
+	// Two that make one database at once would meet half-made: a change of the journal's
+	// mode does not wait for anybody, and migrations do not expect each other. The lock
+	// is on the folder, so that it leaves no file.
+	turn := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
+	if _, err := turn.TryLockContext(ctx, openPoll); err != nil {
+		return nil, fmt.Errorf("cannot lock the folder of the database %s: %w; name one that can be written with --db", path, err)
+	}
+	defer turn.Close()
 	if err := checkOurs(ctx, path); err != nil {
 		return nil, err
 	}
@@ -57,6 +66,9 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	}
 	return db, nil
 }
+
+// openPoll is how often a process looks whether another has opened its database.
+const openPoll = 5 * time.Millisecond
 
 // checkOurs refuses a database of another program's, before anything is changed in
 // it. A file that is not there or empty becomes ours.
