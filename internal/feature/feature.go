@@ -207,15 +207,25 @@ func (x *Extractor) guessSites() {
 	}
 }
 
-// ancestor is the deepest level around both a and b.
+// ancestor is the deepest level around both a and b. Where one of two different
+// levels is around the other it is the level around both of them, as in Adams et
+// al.'s code, which their weights and search are used to.
 func (x *Extractor) ancestor(a, b int) int {
-	for a != b {
-		if x.levels[a].depth < x.levels[b].depth {
-			a, b = b, a
-		}
+	if a == b || a == 0 || b == 0 {
+		return min(a, b)
+	}
+	for x.levels[a].depth > x.levels[b].depth {
 		a = x.levels[a].parent
 	}
-	return a
+	for x.levels[b].depth > x.levels[a].depth {
+		b = x.levels[b].parent
+	}
+	for {
+		a, b = x.levels[a].parent, x.levels[b].parent
+		if a == b {
+			return a
+		}
+	}
 }
 
 // scheduled reports whether the state has decided about the stage.
