@@ -178,3 +178,41 @@ func BenchmarkPredict(b *testing.B) {
 		})
 	}
 }
+
+// Partial schedules that Adams2019 came by in a greedy search, with the costs it gave
+// them; they were printed by a build of Halide 21's with its switch for choosing
+// schedules by hand (HALIDE_AUTOSCHEDULER_ALLOW_CYOS).
+func TestGoldenPartialCosts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(goldenDir, "*.partial"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d files of partial schedules (%v)", len(files), err)
+	}
+	whole := map[string]golden{}
+	for _, g := range goldens(t) {
+		whole[g.name[:strings.LastIndex(g.name, ".")]] = g
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := whole[strings.TrimSuffix(filepath.Base(file), ".partial")]
+		sp, m := g.state.Space(), g.model(t)
+		x := feature.New(sp)
+		for _, part := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+			head, nest, _ := strings.Cut(part, "\n")
+			want, err := strconv.ParseFloat(strings.TrimPrefix(head, "cost "), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := sp.Import(nest)
+			if err != nil {
+				t.Errorf("%v\n%s", err, nest)
+				continue
+			}
+			if got := m.Predict(x.Features(s, nil)); math.Abs(got-want) > 1e-5*want {
+				t.Errorf("%g, Adams2019 says %g:\n%s", got, want, nest)
+			}
+		}
+	}
+}
