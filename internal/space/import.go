@@ -16,7 +16,7 @@ const maxImportSteps = 20000
 // partial schedule.
 //
 // The text gives the sizes of loops but not the representative iterations that
-// bounds are taken at (see docs/space.md): these depend on the order of the splits
+// bounds are taken at (see docs/features.md): these depend on the order of the splits
 // that led there. So Import looks for decisions that lead to the nest, in the
 // order in which they are taken. They are nearly always determined: each place
 // where a level was split holds the Func that it was split for. Where tiles do not
@@ -31,7 +31,7 @@ func (sp *Space) Import(text string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := importer{sp: sp, goal: goal, tops: map[int][]*written{}, inlined: map[int]bool{}, furthest: -1}
+	im := importer{sp: sp, goal: goal, tops: map[int][]*written{}, inlined: map[int]bool{}, named: map[int]bool{}, furthest: -1}
 	im.list(goal)
 	s := im.follow(sp.start, nil)
 	if s == nil {
@@ -48,15 +48,20 @@ type importer struct {
 	goal     *written
 	tops     map[int][]*written // outermost levels by Func
 	inlined  map[int]bool
+	named    map[int]bool // Funcs that the goal has in any way
 	steps    int
 	furthest int // position of the last decision that was reached
 }
 
 func (im *importer) list(l *written) {
 	for _, in := range l.inlined {
-		im.inlined[in.Func] = true
+		im.inlined[in.Func], im.named[in.Func] = true, true
+	}
+	for _, f := range l.stored {
+		im.named[f] = true
 	}
 	for _, c := range l.children {
+		im.named[c.fn] = true
 		if c.fn != l.fn || c.stage != l.stage {
 			im.tops[c.fn] = append(im.tops[c.fn], c)
 		}
@@ -81,6 +86,9 @@ func (im *importer) follow(s *State, tasks map[*written]int) *State {
 		return im.followTasks(s, f, tasks)
 	}
 	if im.inlined[f] {
+		if len(im.tops[f]) > 0 || !im.sp.CanInline(f) {
+			return nil
+		}
 		return im.try(s, Action{Kind: Inline, Func: f}, tasks)
 	}
 	if len(im.tops[f]) == 0 {
@@ -99,7 +107,7 @@ func (im *importer) follow(s *State, tasks map[*written]int) *State {
 // finished is s if it is the goal: nothing is left that it does not have, and
 // extents are constant where the goal's are.
 func (im *importer) finished(s *State, tasks map[*written]int) *State {
-	for f := range im.tops {
+	for f := range im.named {
 		if 2*f >= s.pos {
 			return nil
 		}
@@ -173,6 +181,9 @@ func (im *importer) vectors(f int) []int {
 func (im *importer) placements(s *State, f, v int, tasks map[*written]int) []Action {
 	a := Action{Kind: Compute, Func: f, Vector: v, unchecked: true}
 	compute := im.tops[f][0].parent
+	if n := &im.sp.nodes[f]; n.MustInline != "" || im.sp.OnlyRoot(f) && compute != im.goal {
+		return nil
+	}
 	store := compute
 	for !store.stores(f) {
 		if store = store.parent; store == nil {
@@ -245,14 +256,14 @@ func (im *importer) cuts(as []Action, size []int64, r levels, l *written, set fu
 			out = append(out, a)
 		}
 	}
-	if outer.from == outer.to {
-		add(r.chain[k].size)
-		return out
+	tiles := [][]int64{r.chain[k].size}
+	if outer.from < outer.to {
+		tiles = im.sp.tilings(size, splits)
 	}
-	for _, t := range im.sp.tilings(size, splits) {
+	for _, t := range tiles {
 		fit := true
 		for i := range t {
-			fit = fit && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
+			fit = fit && t[i] <= size[i] && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
 		}
 		if fit {
 			add(t)
