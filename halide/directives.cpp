@@ -148,8 +148,9 @@ void Scheduler::apply_one(const Json &d) {
     const std::string &op = d["op"].as_string();
     Func f = func(d["func"].as_string());
     int64_t stage_index = d.int_or("stage", 0);
-    Stage stage = stage_of(d, f, stage_index);
-    StageLoops in_stage(d, stage);
+    // Made only where one is meant: an extern Func has none.
+    auto stage = [&] { return stage_of(d, f, stage_index); };
+    auto in_stage = [&] { return StageLoops(d, stage()); };
 
     std::vector<std::string> vars, made, funcs;
     if (!d["vars"].is_null()) vars = d["vars"].as_strings();
@@ -238,50 +239,50 @@ void Scheduler::apply_one(const Json &d) {
         f.align_extent(dimension(vars[0]), number(0));
     } else if (op == "split") {
         need(1, 2, 1);
-        VarOrRVar old = in_stage.loop(vars[0]);
-        stage.split(old, VarOrRVar(made[0], old.is_rvar), VarOrRVar(made[1], old.is_rvar), number(0),
+        VarOrRVar old = in_stage().loop(vars[0]);
+        stage().split(old, VarOrRVar(made[0], old.is_rvar), VarOrRVar(made[1], old.is_rvar), number(0),
                     tail_strategy(d));
     } else if (op == "fuse") {
         need(2, 1, 0);
-        VarOrRVar inner = in_stage.loop(vars[0]), outer = in_stage.loop(vars[1]);
-        stage.fuse(inner, outer, VarOrRVar(made[0], inner.is_rvar || outer.is_rvar));
+        VarOrRVar inner = in_stage().loop(vars[0]), outer = in_stage().loop(vars[1]);
+        stage().fuse(inner, outer, VarOrRVar(made[0], inner.is_rvar || outer.is_rvar));
     } else if (op == "reorder") {
-        stage.reorder(in_stage.loops(vars));
+        stage().reorder(in_stage().loops(vars));
     } else if (op == "rename") {
         need(1, 1, 0);
-        VarOrRVar old = in_stage.loop(vars[0]);
-        stage.rename(old, VarOrRVar(made[0], old.is_rvar));
+        VarOrRVar old = in_stage().loop(vars[0]);
+        stage().rename(old, VarOrRVar(made[0], old.is_rvar));
     } else if (op == "serial") {
         need(1, 0, 0);
-        stage.serial(in_stage.loop(vars[0]));
+        stage().serial(in_stage().loop(vars[0]));
     } else if (op == "parallel") {
         need(1, 0, 0);
-        stage.parallel(in_stage.loop(vars[0]));
+        stage().parallel(in_stage().loop(vars[0]));
     } else if (op == "vectorize") {
         need(1, 0, 0);
-        stage.vectorize(in_stage.loop(vars[0]));
+        stage().vectorize(in_stage().loop(vars[0]));
     } else if (op == "unroll") {
         need(1, 0, 0);
-        stage.unroll(in_stage.loop(vars[0]));
+        stage().unroll(in_stage().loop(vars[0]));
     } else if (op == "atomic") {
-        stage.atomic(d.bool_or("flag", false));
+        stage().atomic(d.bool_or("flag", false));
     } else if (op == "compute_with") {
         LoopLevel with = level(true);
-        stage.compute_with(with, align_strategy(d));
+        stage().compute_with(with, align_strategy(d));
     } else if (op == "prefetch") {
         need(2, 0, 1);
         if (funcs.size() != 1) refuse(d, "one Func to prefetch is needed");
-        stage.prefetch(func(funcs[0]), in_stage.loop(vars[0]), in_stage.loop(vars[1]), number(0),
+        stage().prefetch(func(funcs[0]), in_stage().loop(vars[0]), in_stage().loop(vars[1]), number(0),
                        prefetch_strategy(d));
     } else if (op == "rfactor") {
         if (vars.size() != made.size()) refuse(d, "as many new Vars as reduction loops are needed");
         std::vector<std::pair<RVar, Var>> preserved;
         for (size_t i = 0; i < vars.size(); i++) {
-            VarOrRVar r = in_stage.loop(vars[i]);
+            VarOrRVar r = in_stage().loop(vars[i]);
             if (!r.is_rvar) refuse(d, vars[i] + " is no reduction loop");
             preserved.emplace_back(RVar(vars[i]), Var(made[i]));
         }
-        adopt(stage.rfactor(preserved), d.string_or("as", ""));
+        adopt(stage().rfactor(preserved), d.string_or("as", ""));
     } else if (op == "in") {
         adopt(funcs.empty() ? f.in() : f.in(consumers()), d.string_or("as", ""));
     } else if (op == "clone_in") {

@@ -159,7 +159,7 @@ private:
             return tell_failed(id, status::infra_failed, std::string("fork: ") + strerror(errno));
         }
         if (pid == 0) {
-            become_child(server, child.log, pair);
+            become_child(server, child.log, pair, reference);
             run_candidate(session_, pipeline_, target_, request, pair[1]);
         }
         setpgid(pid, pid);  // in the parent too, so that no signal can come before it
@@ -171,7 +171,7 @@ private:
         children_.emplace(id, std::move(child));
     }
 
-    void become_child(pid_t server, const std::string &log, int *pair) {
+    void become_child(pid_t server, const std::string &log, int *pair, bool reference) {
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != server) _exit(1);
@@ -189,7 +189,8 @@ private:
             close(p.second.fd);
             close(p.second.exit_fd);
         }
-        if (memory_bytes_ > 0) {
+        // The reference keeps everything at root; what it needs is not the candidates' fault.
+        if (memory_bytes_ > 0 && !reference) {
             struct rlimit limit = {(rlim_t)memory_bytes_, (rlim_t)memory_bytes_};
             setrlimit(RLIMIT_AS, &limit);
         }

@@ -44,15 +44,15 @@ func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 	}
 	const mend = "install one with `apt-get install g++`, or name it in CXX"
 	if t.Compiler == "" {
-		return nil, &MissingError{"C++ compiler", "neither CXX nor g++ nor clang++ was found", mend}
+		return nil, &MissingError{What: "C++ compiler", Why: "neither CXX nor g++ nor clang++ was found", Mend: mend}
 	}
 	out, err := exec.Command(t.Compiler, "--version").Output()
 	if err != nil {
-		return nil, &MissingError{"C++ compiler", fmt.Sprintf("%s does not run: %v", t.Compiler, err), mend}
+		return nil, &MissingError{What: "C++ compiler", Why: fmt.Sprintf("%s does not run: %v", t.Compiler, err), Mend: mend}
 	}
 	t.identity, _, _ = strings.Cut(string(out), "\n")
 	if t.Linker, err = exec.LookPath("ld"); err != nil {
-		return nil, &MissingError{"linker", "ld was not found", "install it with `apt-get install binutils`"}
+		return nil, &MissingError{What: "linker", Why: "ld was not found", Mend: "install it with `apt-get install binutils`"}
 	}
 	return t, nil
 }
@@ -188,7 +188,7 @@ func (t *Toolchain) GeneratorBinary(ctx context.Context, source string, flags []
 		return "", err
 	}
 	if t.Halide.GenGen == "" {
-		return "", &MissingError{"Halide " + t.Halide.Version, "it has neither libHalide_GenGen.a nor GenGen.cpp, which a Generator's program needs", mendHalide()}
+		return "", &MissingError{What: "Halide " + t.Halide.Version, Why: "it has neither libHalide_GenGen.a nor GenGen.cpp, which a Generator's program needs", Mend: mendHalide()}
 	}
 	const binary = "generator"
 	name := "generator-" + key(append([]string{abs, t.identity, t.Halide.Root, t.Halide.Version}, flags...)...)

@@ -44,7 +44,7 @@ func Doctor(ctx context.Context, halideDir string) []Check {
 	}
 	gengen := error(nil)
 	if h.GenGen == "" {
-		gengen = &MissingError{"GenGen", "it is needed to compile a Generator's .cpp; built Generators work without", mendHalide()}
+		gengen = &MissingError{What: "GenGen", Why: "it is needed to compile a Generator's .cpp; built Generators work without", Mend: mendHalide()}
 	}
 	add("GenGen", gengen, h.GenGen)
 	var plugins []string

@@ -35,9 +35,10 @@ var TestedVersions = []string{"21.0.0", "19.0.0"}
 
 // A MissingError says what is not there and the command that mends it.
 type MissingError struct {
-	What string
-	Why  string
-	Mend string
+	What  string
+	Why   string
+	Mend  string
+	Named bool // the user named it, and wrongly
 }
 
 func (e *MissingError) Error() string {
@@ -82,7 +83,7 @@ func FindHalide(dir string) (*Halide, error) {
 		}
 		h, err := openHalide(named.dir)
 		if err != nil {
-			return nil, &MissingError{"Halide", fmt.Sprintf("%s names %s, but %v", named.from, named.dir, err), mendHalide()}
+			return nil, &MissingError{"Halide", fmt.Sprintf("%s names %s, but %v", named.from, named.dir, err), mendHalide(), true}
 		}
 		return h, nil
 	}
@@ -91,7 +92,7 @@ func FindHalide(dir string) (*Halide, error) {
 			return h, nil
 		}
 	}
-	return nil, &MissingError{"Halide", "no installation was found", mendHalide()}
+	return nil, &MissingError{What: "Halide", Why: "no installation was found", Mend: mendHalide()}
 }
 
 func usualPlaces() []string {

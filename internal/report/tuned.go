@@ -104,6 +104,9 @@ func Failures(f map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// wantRounds is what a claim rests on at least (docs/measuring.md).
+const wantRounds = 10
+
 // Tuned writes a finished run for a terminal.
 func Tuned(w io.Writer, r *tune.Report) {
 	fmt.Fprintf(w, "%s: %s\n", r.Generator, summary(r))
@@ -113,6 +116,9 @@ func Tuned(w io.Writer, r *tune.Report) {
 		t.SetStyle(table.StyleLight)
 		fmt.Fprintf(w, "\nFinal race: ahead-of-time builds in fresh processes, %d interleaved rounds (%d thrown away as disturbed),\n"+
 			"median of paired ratios with its 95%% interval\n%s\n", r.Rounds, r.Thrown, t.Render())
+		if r.Rounds < wantRounds {
+			fmt.Fprintf(w, "Fewer than %d rounds counted: the machine was disturbed or the pipeline is slow. Take this as a hint.\n", wantRounds)
+		}
 	}
 	if r.Out != "" {
 		fmt.Fprintf(w, "\nfiles:\n")

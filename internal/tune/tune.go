@@ -115,6 +115,10 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	return t.report, err
 }
 
+// inputSeed makes inputs that no --input names. It is no part of --seed: the data
+// belongs to the workload, under whose key searches of all seeds share measurements.
+const inputSeed = 0
+
 // A UsageError is the user's to mend: what was asked for cannot be.
 type UsageError struct{ error }
 
@@ -126,6 +130,10 @@ func (t *tuner) describe(ctx context.Context) (list []bridge.Input, err error) {
 	g := t.o.Generator
 	g.Threads = t.o.Threads
 	if t.gen, err = bridge.Open(ctx, g); err != nil {
+		var missing *bridge.MissingError
+		if errors.As(err, &missing) && !missing.Named {
+			return nil, err // the machine lacks it; nothing the user gave is wrong
+		}
 		return nil, &UsageError{err}
 	}
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
@@ -138,7 +146,7 @@ func (t *tuner) describe(ctx context.Context) (list []bridge.Input, err error) {
 	if t.scratch, err = bridge.NewScratch(); err != nil {
 		return nil, err
 	}
-	inputs, err := measure.Inputs(t.pipe, t.o.Inputs, t.o.Seed, t.scratch)
+	inputs, err := measure.Inputs(t.pipe, t.o.Inputs, inputSeed, t.scratch)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
