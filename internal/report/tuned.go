@@ -48,6 +48,9 @@ func verdict(v measure.Verdict) string {
 	return "no difference seen"
 }
 
+// remarks is the number of the column that may be long.
+const remarks = 5
+
 // raceTable has a row for the winner and one for each baseline.
 func raceTable(r *tune.Report) table.Writer {
 	t := table.NewWriter()
@@ -114,6 +117,7 @@ func Tuned(w io.Writer, r *tune.Report) {
 	if r.Final > 0 {
 		t := raceTable(r)
 		t.SetStyle(table.StyleLight)
+		t.SetColumnConfigs([]table.ColumnConfig{{Number: remarks, WidthMax: 44}})
 		fmt.Fprintf(w, "\nFinal race: ahead-of-time builds in fresh processes, %d interleaved rounds (%d thrown away as disturbed),\n"+
 			"median of paired ratios with its 95%% interval\n%s\n", r.Rounds, r.Thrown, t.Render())
 		if r.Rounds < wantRounds {
