@@ -200,7 +200,7 @@ func (im *importer) placements(s *State, f, v int, tasks map[*written]int) []Act
 		a.Level = i
 		out := []Action{a}
 		if !l.IsRoot() {
-			out = im.cuts(out, l.Size, r, store, func(a *Action, t []int64) { a.Tile = t })
+			out = im.cuts(out, l.Size, r, store, splits, func(a *Action, t []int64) { a.Tile = t })
 		}
 		if store == compute {
 			return out
@@ -218,7 +218,10 @@ func (im *importer) placements(s *State, f, v int, tasks map[*written]int) []Act
 		if r, ok = at[c]; !ok || !r.contains(compute) {
 			return nil
 		}
-		return im.cuts(out, c.Size, r, compute, func(a *Action, t []int64) { a.Inner = t })
+		if r.find(compute) < r.to && !im.sp.o.StripSlide && !c.strip(c.Size) {
+			return nil // such a split cannot have been made for this Func
+		}
+		return im.cuts(out, c.Size, r, compute, whole, func(a *Action, t []int64) { a.Inner = t })
 	}
 	return nil
 }
@@ -235,7 +238,7 @@ func (im *importer) within(as []Action, size []int64, in levels, compute *writte
 		for i := range half {
 			half[i] = ceilDiv(size[i], a.Tile[i])
 		}
-		out = append(out, im.cuts([]Action{a}, half, in, compute, func(a *Action, t []int64) { a.Inner = t })...)
+		out = append(out, im.cuts([]Action{a}, half, in, compute, whole, func(a *Action, t []int64) { a.Inner = t })...)
 	}
 	return out
 }
@@ -243,7 +246,7 @@ func (im *importer) within(as []Action, size []int64, in levels, compute *writte
 // cuts completes actions that put something into level l of the goal, which is
 // one of r, which is one level of this size so far: where l is not the last of
 // them that level has to be cut first.
-func (im *importer) cuts(as []Action, size []int64, r levels, l *written, set func(*Action, []int64)) []Action {
+func (im *importer) cuts(as []Action, size []int64, r levels, l *written, kind tilingKind, set func(*Action, []int64)) []Action {
 	k := r.find(l)
 	if k == r.to {
 		return as
@@ -258,12 +261,12 @@ func (im *importer) cuts(as []Action, size []int64, r levels, l *written, set fu
 	}
 	tiles := [][]int64{r.chain[k].size}
 	if outer.from < outer.to {
-		tiles = im.sp.tilings(size, splits)
+		tiles = im.sp.tilings(size, kind)
 	}
 	for _, t := range tiles {
 		fit := true
 		for i := range t {
-			fit = fit && t[i] <= size[i] && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
+			fit = fit && (kind == splits || t[i] == 1 || t[i] == size[i]) && t[i] <= size[i] && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
 		}
 		if fit {
 			add(t)
