@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.."
 rounds=${1:-20}
-if go test ./internal/tune -run 'Kill' -count=1 -timeout 60m -v -args -rounds "$rounds"; then
+if go test ./cmd/protuner -run 'Kill' -count=1 -timeout 60m -v -args -rounds "$rounds"; then
     echo "holds: $rounds of $rounds kills survived"
 else
     echo "does not hold: see above"
