@@ -1,5 +1,5 @@
 // Messages between protuner and the plugin: a little-endian u32 length, then that
-// many bytes of JSON. The messages themselves are described in wire.json.
+// many bytes of JSON. internal/bridge/wire.go names the fields of every message.
 #pragma once
 
 #include <optional>
