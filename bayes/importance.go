@@ -23,7 +23,11 @@ type Importance struct {
 const (
 	importanceLeast = 5   // values needed
 	importanceDraws = 400 // configurations drawn
-	importanceTries = 20  // partners tried per draw and parameter
+	// Where there are many parameters fewer are drawn, so that about
+	// importanceMost predictions are made, but never fewer than importanceFew.
+	importanceMost  = 20_000
+	importanceFew   = 20
+	importanceTries = 20 // partners tried per draw and parameter
 )
 
 // ErrTooFew is returned by Importance while there are not enough values.
@@ -60,7 +64,8 @@ func (s *Study) effects(predict func(space.Point) float64, rng *rand.Rand) ([]Im
 	params := s.space.Params()
 	change := make([]float64, len(params))
 	var sum, squares float64
-	for range importanceDraws {
+	draws := max(importanceFew, min(importanceDraws, importanceMost/len(params)))
+	for range draws {
 		x, err := s.space.Sample(rng)
 		if err != nil {
 			return nil, err
@@ -76,7 +81,7 @@ func (s *Study) effects(predict func(space.Point) float64, rng *rand.Rand) ([]Im
 			change[i] += (predict(y) - v) * (predict(y) - v) / 2
 		}
 	}
-	variance := squares - sum*sum/importanceDraws
+	variance := squares - sum*sum/float64(draws)
 	out := make([]Importance, len(params))
 	for i, p := range params {
 		out[i].Name = p.Name

@@ -152,14 +152,26 @@ func (e *Evaluator) Evaluate(ctx context.Context, t bayes.Trial) bayes.Outcome {
 	return o
 }
 
-func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration, t bayes.Trial) ([]byte, bayes.Outcome) {
+// Command is the program with its arguments as Evaluate runs it for the trial.
+func (e *Evaluator) Command(t bayes.Trial) ([]string, error) { return fill(e.o.Args, t) }
+
+// fill fills the placeholders of all arguments.
+func fill(args []string, t bayes.Trial) ([]string, error) {
 	config, err := t.Config.MarshalJSON()
 	if err != nil {
-		return nil, bayes.Failure(bayes.Lost, err.Error())
+		return nil, err
 	}
-	full := make([]string, len(args))
+	out := make([]string, len(args))
 	for i, a := range args {
-		full[i] = expand(a, t, config)
+		out[i] = expand(a, t, config)
+	}
+	return out, nil
+}
+
+func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration, t bayes.Trial) ([]byte, bayes.Outcome) {
+	full, err := fill(args, t)
+	if err != nil {
+		return nil, bayes.Failure(bayes.Lost, err.Error())
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -172,6 +184,10 @@ func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration,
 		}
 	}
 	if e.o.Stdin {
+		config, err := t.Config.MarshalJSON()
+		if err != nil {
+			return nil, bayes.Failure(bayes.Lost, err.Error())
+		}
 		cmd.Stdin = bytes.NewReader(append(config, '\n'))
 	}
 	var stdout, stderr tail

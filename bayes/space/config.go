@@ -46,6 +46,9 @@ func (c Config) Point() Point { return c.x }
 // Valid reports whether the Config belongs to a space.
 func (c Config) Valid() bool { return c.space != nil }
 
+// Space returns the space the configuration belongs to, nil for the zero Config.
+func (c Config) Space() *Space { return c.space }
+
 func (c Config) slots(name string) (*Param, []float64) {
 	i, ok := c.space.index[name]
 	if !ok {

@@ -24,6 +24,7 @@ const (
 
 type cli struct {
 	Tune     tuneCmd     `cmd:"" help:"Find a fast schedule for a Generator."`
+	Optimize optimizeCmd `cmd:"" help:"Find the best configuration of any program."`
 	Show     showCmd     `cmd:"" help:"Show what was found."`
 	Export   exportCmd   `cmd:"" help:"Write a found schedule as .schedule.h or text."`
 	DB       dbCmd       `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
