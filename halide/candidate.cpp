@@ -1,11 +1,13 @@
 #include "candidate.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
 #include <new>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,20 +31,48 @@ int64_t since(Clock::time_point start) {
 int failure_fd = -1;
 int64_t failure_id = 0;
 
-// Out of address space: everything after this point is undefined, so the message is
-// made of what was there before.
-void no_memory() {
-    char body[128];
-    int n = snprintf(body, sizeof(body),
-                     "{\"type\":\"failed\",\"id\":%lld,\"status\":\"out_of_memory\",\"message\":\"memory limit reached\"}",
-                     (long long)failure_id);
-    char frame[160];
+// Ends the process with words that need nothing of it any more.
+[[noreturn]] void leave(const char *status, const char *message) {
+    char body[192];
+    int n = snprintf(body, sizeof(body), "{\"type\":\"failed\",\"id\":%lld,\"status\":\"%s\",\"message\":\"%s\"}",
+                     (long long)failure_id, status, message);
+    char frame[200];
     for (int i = 0; i < 4; i++) frame[i] = (char)((n >> (8 * i)) & 0xff);
     memcpy(frame + 4, body, (size_t)n);
     ssize_t written = write(failure_fd, frame, (size_t)n + 4);
     (void)written;
     _exit(3);
 }
+
+// Out of address space: everything after this point is undefined.
+void no_memory() {
+    leave(status::out_of_memory, "memory limit reached");
+}
+
+void out_of_time(int) {
+    leave(status::timed_out, "one execution used more processor time than a candidate worth timing");
+}
+
+// Ends the process where it uses more than so much processor time while this lives.
+// That, unlike the time that passes, does not grow when others compile beside it or
+// when it stands still because another is timed.
+class ProcessorLimit {
+public:
+    explicit ProcessorLimit(int64_t ns) {
+        if (ns <= 0) return;
+        signal(SIGPROF, out_of_time);
+        set(std::max<int64_t>(ns / 1000, 1));
+    }
+    ~ProcessorLimit() { set(0); }
+
+private:
+    static void set(int64_t us) {
+        itimerval timer = {};
+        timer.it_value.tv_sec = us / 1000000;
+        timer.it_value.tv_usec = us % 1000000;
+        setitimer(ITIMER_PROF, &timer, nullptr);
+    }
+};
 
 struct Failure : std::runtime_error {
     const char *status;
@@ -333,14 +363,15 @@ private:
     // The smaller size first: the last check then leaves caches and buffers as the timed
     // runs want them.
     void check_all(const Json &message) {
-        int64_t hopeless = message.int_or("hopeless_ns", 0);
+        Tolerance allowed = tolerance(message);
         for (size_t size = data_.sizes; size-- > 0;) {
-            auto start = Clock::now();
-            CheckResult r = bench_->check(size, tolerance(message));
-            if (!r.ok) throw Failure(status::wrong_output, r.message);
-            if (hopeless > 0 && since(start) > hopeless) {
-                throw Failure(status::timed_out, "one execution took " + std::to_string(since(start) / 1000000) + " ms");
+            bench_->allocate(size);
+            {
+                ProcessorLimit limit(message.int_or("hopeless_cpu_ns", 0));
+                bench_->run();
             }
+            CheckResult r = bench_->compare(allowed);
+            if (!r.ok) throw Failure(status::wrong_output, r.message);
         }
     }
 
@@ -352,15 +383,10 @@ private:
         protocol.give_up_ns = message.int_or("give_up_ns", 0);
 
         auto start = Clock::now();
-        TimingProtocol once;
-        once.min_total_ns = 0;
-        once.min_samples = once.max_samples = 1;
-        std::vector<int64_t> samples = bench_->time(once);
-        // A first execution is slower than others, but not by that much.
-        bool hopeless = protocol.give_up_ns > 0 && samples[0] > 2 * protocol.give_up_ns;
-        if (!hopeless) samples = bench_->time(protocol);
+        bench_->allocate(0);
+        std::vector<int64_t> samples = bench_->time(protocol);
         int64_t time_ns = since(start);
-        CheckResult again = bench_->recheck(tolerance(message));
+        CheckResult again = bench_->compare(tolerance(message));
         if (!again.ok) throw Failure(status::wrong_output, "after timing, " + again.message);
         answer(Json::object().set("type", "ran").set("samples", Json(samples)).set("time_ns", time_ns));
     }

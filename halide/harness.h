@@ -111,7 +111,9 @@ struct TimingProtocol {
     int64_t min_total_ns = 30000000;  // sample for at least this long
     int64_t min_samples = 3;
     int64_t max_samples = 200;
-    int64_t give_up_ns = 0;  // stop once the best of two samples is above this; 0 never
+    // Stop once the best of two samples is above this, or the first execution far above;
+    // 0 never.
+    int64_t give_up_ns = 0;
 };
 
 // One compiled pipeline with its buffers filled.
@@ -120,12 +122,15 @@ public:
     Bench(EntryPoint entry, const DataSet &data);
     ~Bench();
 
-    // One run at the given size into poisoned outputs, compared with the reference.
-    CheckResult check(size_t size, const Tolerance &tolerance);
-    // Compares what the last timed run left in the outputs, which catches results that
-    // are wrong only now and then.
-    CheckResult recheck(const Tolerance &tolerance);
-    // Nanoseconds of single runs at size 0, in order.
+    // Makes outputs of the given size, each element other than it should become. Does
+    // nothing where they have that size and were made for it.
+    void allocate(size_t size);
+    // One execution into the outputs there are.
+    void run();
+    // Compares the outputs with the reference's, and looks for writes beside them and
+    // into the inputs.
+    CheckResult compare(const Tolerance &tolerance) const;
+    // Nanoseconds of single executions, in order.
     std::vector<int64_t> time(const TimingProtocol &protocol);
 
 private:
@@ -137,14 +142,11 @@ private:
     std::vector<std::unique_ptr<DenseBuffer>> inputs_;  // by slot, null for others
     std::vector<std::unique_ptr<DenseBuffer>> outputs_;
     std::vector<void *> argv_;
-    int64_t size_ = -1;  // of the outputs there are now
+    size_t size_ = SIZE_MAX;  // of the outputs there are now
 
     void copy_input(const DataSet::Slot &slot, DenseBuffer &buffer);
     bool input_intact(const DataSet::Slot &slot, const DenseBuffer &buffer) const;
     static void poison(uint8_t *out, const uint8_t *truth, size_t n);
-    void allocate_outputs(size_t size);
-    CheckResult compare(size_t size, const Tolerance &tolerance);
-    void run();
 };
 
 // Widens the inputs to what this pipeline reads at size 0. Schedules that round up

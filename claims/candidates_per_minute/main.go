@@ -29,9 +29,7 @@ import (
 
 const (
 	blocks      = 2
-	ofOurs      = 24 // schedules a block
-	ofShipped   = 4
-	ofMended    = 8
+	schedules   = 24 // of both blocks together
 	wantShipped = 8.0
 	wantMended  = 2.0
 )
@@ -52,8 +50,8 @@ func main() {
 func one(ctx context.Context, name string) (shipped, mended float64) {
 	app := claim.Open(ctx, name)
 	defer app.Server.Close()
-	list := app.Schedules(ctx, blocks*ofOurs, 1)
-	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock()}
+	list := app.Schedules(ctx, schedules, 1)
+	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock(), Threads: runtime.NumCPU()}
 	screener := &measure.Screener{Builder: local, Runner: local, Protocol: app.Protocol}
 	screener.SetBest(app.Ref.Time)
 	loop := newLoop(ctx, app)
@@ -62,11 +60,11 @@ func one(ctx context.Context, name string) (shipped, mended float64) {
 	for b := range blocks {
 		part := list[b*len(list)/blocks : (b+1)*len(list)/blocks]
 		took[0] += clock(func() { ours(ctx, screener, part) })
-		took[1] += clock(func() { loop.shipped(ctx, part[:min(ofShipped, len(part))]) })
-		took[2] += clock(func() { loop.mended(ctx, part[:min(ofMended, len(part))]) })
+		took[1] += clock(func() { loop.shipped(ctx, part) })
+		took[2] += clock(func() { loop.mended(ctx, part) })
 	}
 	rate := func(n int, d time.Duration) float64 { return float64(n) / d.Minutes() }
-	us, as, me := rate(len(list), took[0]), rate(blocks*ofShipped, took[1]), rate(blocks*ofMended, took[2])
+	us, as, me := rate(len(list), took[0]), rate(len(list), took[1]), rate(len(list), took[2])
 	fmt.Printf("%-12s %6.1f a minute; loop as shipped %5.1f, mended %5.1f\n", name, us, as, me)
 	return us / as, us / me
 }

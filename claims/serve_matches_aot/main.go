@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 
@@ -78,7 +79,7 @@ func compare(ctx context.Context, name string) (ratios []float64, rank, span flo
 // spread picks schedules that span a wide range of times: many are screened, then
 // taken at even steps of their order.
 func spread(ctx context.Context, app *claim.App) []schedule.Schedule {
-	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock()}
+	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock(), Threads: runtime.NumCPU()}
 	screener := &measure.Screener{Builder: local, Runner: local, Protocol: app.Protocol}
 	screener.Protocol.GiveUp, screener.Protocol.Kill = 20, 40
 	type timed struct {

@@ -111,6 +111,24 @@ func TestServesRealCandidates(t *testing.T) {
 	})
 }
 
+func TestEndsHopelessExecutions(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p := serveHarris(t, version, false, ServerOptions{})
+		hopeless := *check
+		hopeless.Hopeless = 1 // a nanosecond of processor time
+		var failure *Failure
+		if _, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: &hopeless}); !errors.As(err, &failure) || failure.Status != "timed_out" {
+			t.Fatalf("a nanosecond was enough: %v", err)
+		}
+		hopeless.Hopeless = int64(time.Minute)
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: &hopeless})
+		if err != nil {
+			t.Fatalf("a minute was not: %v", err)
+		}
+		c.Drop()
+	})
+}
+
 func TestReadsOwnSchedules(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		g := openApp(t, version, appSource("harris"), Options{})

@@ -71,7 +71,7 @@ type Tolerance struct {
 // CheckProtocol says how a candidate is checked once it is built.
 type CheckProtocol struct {
 	Tolerance
-	Hopeless int64 `json:"hopeless_ns,omitempty"` // an execution longer than this is not worth another
+	Hopeless int64 `json:"hopeless_cpu_ns,omitempty"` // an execution is ended that uses more processor time
 }
 
 // RunProtocol says how one run of a candidate is timed, and how what it left is

@@ -29,13 +29,14 @@ type Runner interface {
 
 // Local builds and runs on this host through one fork server.
 type Local struct {
-	Server *bridge.Server
-	Lock   HostLock
+	Server  *bridge.Server
+	Lock    HostLock
+	Threads int // that candidates run on
 }
 
 // Build implements Builder.
 func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error) {
-	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(best)})
+	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(best, l.Threads)})
 	if err != nil {
 		return nil, err // not c: a nil *Candidate is no nil Artifact
 	}

@@ -89,16 +89,16 @@ func (p Protocol) tolerance() bridge.Tolerance {
 	return bridge.Tolerance{Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Share: p.IntegerShare}
 }
 
-// contention is how much longer an execution may take while other candidates
-// compile on the same processors.
-const contention = 4
+// warming is the processor time a first execution may use beyond its share: it
+// touches every page for the first time and starts threads.
+const warming = 200 * time.Millisecond
 
 // Check is how a candidate is checked when it was built; best is the fastest time so
 // far, 0 where there is none.
-func (p Protocol) Check(best time.Duration) *bridge.CheckProtocol {
+func (p Protocol) Check(best time.Duration, threads int) *bridge.CheckProtocol {
 	c := &bridge.CheckProtocol{Tolerance: p.tolerance()}
 	if best > 0 {
-		c.Hopeless = int64(time.Second/2) + int64(contention*p.Kill*float64(best))
+		c.Hopeless = int64(warming) + int64(p.Kill*float64(best))*int64(max(threads, 1))
 	}
 	return c
 }

@@ -76,7 +76,7 @@ func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule
 	var racers []measure.Racer
 	var raced []schedule.Schedule
 	for _, s := range finalists {
-		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: t.o.Protocol.Check(0)})
+		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: t.o.Protocol.Check(0, t.o.Threads)})
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

@@ -36,7 +36,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	local := measure.Local{Server: t.server, Lock: measure.NewHostLock()}
+	local := measure.Local{Server: t.server, Lock: measure.NewHostLock(), Threads: t.o.Threads}
 	screener := &measure.Screener{Builder: local, Runner: local, Protocol: t.o.Protocol}
 	// The plainest schedule bounds what is worth waiting for from the start.
 	screener.SetBest(t.ref.Time)
