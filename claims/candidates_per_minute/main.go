@@ -98,25 +98,14 @@ func ours(ctx context.Context, screener *measure.Screener, list []schedule.Sched
 type loop struct {
 	app    *claim.App
 	dir    string
-	object string // RunGen, built once
+	rungen claim.RunGen
 	n      int
 }
 
 func newLoop(ctx context.Context, app *claim.App) *loop {
 	dir, err := os.MkdirTemp("", "claim-")
 	claim.Fail(err)
-	l := &loop{app: app, dir: dir, object: filepath.Join(dir, "RunGenMain.o")}
-	h := app.Gen.Toolchain.Halide
-	run(ctx, "c++", "-std=c++17", "-I", h.Include, "-c", filepath.Join(h.Tools, "RunGenMain.cpp"), "-o", l.object, "-DHALIDE_NO_PNG", "-DHALIDE_NO_JPEG")
-	return l
-}
-
-// run ends the claim where a step of the loop does not work, unless it is a
-// benchmark, whose failures the script passes over too.
-func run(ctx context.Context, name string, args ...string) {
-	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		claim.Fail(fmt.Errorf("%s: %w\n%s", name, err, out))
-	}
+	return &loop{app: app, dir: dir, rungen: claim.NewRunGen(ctx, app.Gen.Toolchain.Halide, dir)}
 }
 
 // sample is a folder of its own for the next schedule.
@@ -131,8 +120,9 @@ func (l *loop) generate(ctx context.Context, s schedule.Schedule, dir string, ou
 	claim.Fail(l.app.Gen.Apply(ctx, s, "// replayed", bridge.Emission{Dir: dir, Function: l.app.Name, Outputs: outputs}))
 }
 
-func (l *loop) benchmark(dir string) {
-	cmd := exec.Command("timeout", "-k", "60s", "60s", filepath.Join(dir, "bench"), "--estimate_all", "--benchmarks=all")
+// benchmark passes over failures, as the script does.
+func (l *loop) benchmark(program string) {
+	cmd := exec.Command("timeout", "-k", "60s", "60s", program, "--estimate_all", "--benchmarks=all")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("HL_NUM_THREADS=%d", runtime.NumCPU()))
 	_ = cmd.Run()
 }
@@ -152,14 +142,15 @@ func inParallel[T any](xs []T, f func(T)) {
 }
 
 type job struct {
-	s   schedule.Schedule
-	dir string
+	s       schedule.Schedule
+	dir     string
+	program string
 }
 
-func (l *loop) jobs(list []schedule.Schedule) []job {
-	var out []job
+func (l *loop) jobs(list []schedule.Schedule) []*job {
+	var out []*job
 	for _, s := range list {
-		out = append(out, job{s, l.sample()})
+		out = append(out, &job{s: s, dir: l.sample()})
 	}
 	return out
 }
@@ -167,7 +158,6 @@ func (l *loop) jobs(list []schedule.Schedule) []job {
 // shipped: compiling in parallel with a look every second whether a core is free,
 // RunGen's source compiled for every sample, a second's sleep before each benchmark.
 func (l *loop) shipped(ctx context.Context, list []schedule.Schedule) {
-	h := l.app.Gen.Toolchain.Halide
 	jobs := l.jobs(list)
 	running := make(chan struct{}, runtime.NumCPU())
 	var wg sync.WaitGroup
@@ -179,29 +169,25 @@ func (l *loop) shipped(ctx context.Context, list []schedule.Schedule) {
 		wg.Go(func() {
 			defer func() { <-running }()
 			l.generate(ctx, j.s, j.dir, "stmt", "assembly", "static_library", "c_header", "registration", "schedule")
-			run(ctx, "c++", "-std=c++17", "-I", h.Include, filepath.Join(h.Tools, "RunGenMain.cpp"),
-				filepath.Join(j.dir, l.app.Name+".registration.cpp"), filepath.Join(j.dir, l.app.Name+".a"),
-				"-o", filepath.Join(j.dir, "bench"), "-DHALIDE_NO_PNG", "-DHALIDE_NO_JPEG", "-ldl", "-lpthread")
+			j.program = l.rungen.Compile(ctx, j.dir, l.app.Name)
 		})
 	}
 	wg.Wait()
 	for _, j := range jobs {
 		time.Sleep(time.Second)
-		l.benchmark(j.dir)
+		l.benchmark(j.program)
 	}
 }
 
 // mended: only what a benchmark needs is written, RunGen is linked as an object,
 // nobody sleeps.
 func (l *loop) mended(ctx context.Context, list []schedule.Schedule) {
-	h := l.app.Gen.Toolchain.Halide
 	jobs := l.jobs(list)
-	inParallel(jobs, func(j job) {
+	inParallel(jobs, func(j *job) {
 		l.generate(ctx, j.s, j.dir, "static_library", "c_header", "registration")
-		run(ctx, "c++", "-std=c++17", "-I", h.Include, l.object, filepath.Join(j.dir, l.app.Name+".registration.cpp"),
-			filepath.Join(j.dir, l.app.Name+".a"), "-o", filepath.Join(j.dir, "bench"), "-ldl", "-lpthread")
+		j.program = l.rungen.Link(ctx, j.dir, l.app.Name)
 	})
 	for _, j := range jobs {
-		l.benchmark(j.dir)
+		l.benchmark(j.program)
 	}
 }

@@ -172,6 +172,16 @@ func readImage(path string, param pipeline.Param) (*tensor, error) {
 	return t, nil
 }
 
+// ReadNumPy reads the numbers of a .npy file, dimension 0 the fastest: the last axis
+// as NumPy writes it.
+func ReadNumPy(path string) ([]float64, error) {
+	t, err := readNumPy(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t.values, nil
+}
+
 // readNumPy reads an array; NumPy's last axis is Halide's first, whichever of them
 // the file has fastest.
 func readNumPy(path string) (t *tensor, err error) {
