@@ -8,10 +8,7 @@ import "slices"
 // as something is inside the outer and outside the inner one, or when it is that
 // of tasks, or that around a vector.
 func (im *importer) align(s *State, tasks map[*written]int) map[*Nest]levels {
-	a := aligner{importer: im, limit: (s.pos + 1) / 2, tasks: tasks, at: map[*Nest]levels{}}
-	if s.pos%2 == 0 {
-		a.limit = s.pos / 2
-	}
+	a := aligner{importer: im, limit: s.Placed(), tasks: tasks, at: map[*Nest]levels{}}
 	a.at[s.root] = levels{[]*written{im.goal}, 0, 0}
 	if !a.contents(s.root, im.goal) {
 		return nil

@@ -1,7 +1,6 @@
 package space
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -13,6 +12,8 @@ import (
 type Bound struct {
 	lay   *layout
 	spans []pipeline.Span
+	fn    int
+	next  *Bound // another one at the same site
 }
 
 // layout says where in Bound.spans things are: the required region, then the
@@ -51,7 +52,7 @@ func (b *Bound) required() []pipeline.Span { return b.spans[:b.lay.dims] }
 func (b *Bound) computed() []pipeline.Span { return b.spans[b.lay.dims : 2*b.lay.dims] }
 
 func (b *Bound) clone() *Bound {
-	return &Bound{lay: b.lay, spans: append([]pipeline.Span(nil), b.spans...)}
+	return &Bound{lay: b.lay, fn: b.fn, spans: append([]pipeline.Span(nil), b.spans...)}
 }
 
 func extent(s pipeline.Span) int64 { return s.Max - s.Min + 1 }
@@ -68,48 +69,69 @@ func points(box []pipeline.Span) float64 {
 
 // site is where a loop of a nest stands, as far as bounds are concerned: which
 // stage's loop it is and which of that stage's iterations are inside. What a Func
-// needs there follows from that alone, so loops that are copied along a path
-// share their site and with it everything computed so far.
+// needs there follows from that alone, and so do the loops of one computed there.
+// Levels that are copied along a path share their site and with it everything
+// worked out so far.
 type site struct {
-	sp    *Space
-	stage int // number of the stage, -1 at root
-	own   *Bound
-	memo  []atomic.Pointer[Bound]
-
-	once sync.Once
-	next []atomic.Pointer[site] // see ahead
+	sp     *Space
+	stage  int // number of the stage, -1 at root
+	own    *Bound
+	known  atomic.Pointer[Bound]    // a list; at root Space.atRoot is instead
+	levels atomic.Pointer[computed] // a list
+	next   atomic.Pointer[[]atomic.Pointer[site]]
 }
 
 func (sp *Space) newSite(stage int, own *Bound) *site {
-	return &site{sp: sp, stage: stage, own: own, memo: make([]atomic.Pointer[Bound], len(sp.nodes))}
+	return &site{sp: sp, stage: stage, own: own}
 }
 
 // bounds gives the region of Func f at the site. The site's own Func has the one
 // it was made with; f must be read inside.
 func (t *site) bounds(f int) *Bound {
-	if t.stage >= 0 && t.sp.stages[t.stage].fn == f {
-		return t.own
-	}
-	if b := t.memo[f].Load(); b != nil {
+	if t.stage < 0 {
+		if b := t.sp.atRoot[f].Load(); b != nil {
+			return b
+		}
+		b := t.sp.computeBounds(t, f)
+		t.sp.atRoot[f].Store(b)
 		return b
 	}
+	if t.own.fn == f {
+		return t.own
+	}
+	for b := t.known.Load(); b != nil; b = b.next {
+		if b.fn == f {
+			return b
+		}
+	}
 	b := t.sp.computeBounds(t, f)
-	t.memo[f].Store(b)
-	return b
+	for {
+		b.next = t.known.Load()
+		if t.known.CompareAndSwap(b.next, b) {
+			return b
+		}
+	}
 }
 
 // ahead is the site one iteration of loop i later.
 func (t *site) ahead(i, stage int) *site {
-	t.once.Do(func() { t.next = make([]atomic.Pointer[site], len(t.own.Loops(stage))) })
-	if s := t.next[i].Load(); s != nil {
+	all := t.next.Load()
+	if all == nil {
+		made := make([]atomic.Pointer[site], len(t.own.Loops(stage)))
+		if !t.next.CompareAndSwap(nil, &made) {
+			return t.ahead(i, stage)
+		}
+		all = &made
+	}
+	if s := (*all)[i].Load(); s != nil {
 		return s
 	}
 	own := t.own.clone()
 	loop := &own.Loops(stage)[i]
 	by := extent(*loop)
 	loop.Min, loop.Max = loop.Min+by, loop.Max+by
-	t.next[i].CompareAndSwap(nil, t.sp.newSite(t.stage, own))
-	return t.next[i].Load()
+	(*all)[i].CompareAndSwap(nil, t.sp.newSite(t.stage, own))
+	return (*all)[i].Load()
 }
 
 // computeBounds follows section 3.1 and Adams et al.'s analysis: the loops of the
@@ -117,7 +139,7 @@ func (t *site) ahead(i, stage int) *site {
 // and that the loops.
 func (sp *Space) computeBounds(t *site, f int) *Bound {
 	n := &sp.nodes[f]
-	b := &Bound{lay: &n.layout, spans: make([]pipeline.Span, n.layout.total)}
+	b := &Bound{lay: &n.layout, fn: f, spans: make([]pipeline.Span, n.layout.total)}
 	req := b.required()
 	if n.Output && t.stage < 0 {
 		copy(req, n.Estimate)

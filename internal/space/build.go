@@ -1,10 +1,6 @@
 package space
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "slices"
 
 // direct is a copy of level l with f computed in its body; in says that f is
 // stored further out, and then the level stays as it is from now on.
@@ -19,27 +15,28 @@ func (sp *Space) direct(l *Nest, f, v int, in bool) *Nest {
 	return sp.seal(c)
 }
 
-// inTiles cuts level l, around which is site above, into t tiles and computes f
-// in their bodies, storing it there too unless in says that it is stored further
-// out.
-func (sp *Space) inTiles(l *Nest, above *site, t []int64, f, v int, in bool) *Nest {
-	outer, inner := sp.cut(l, above, t, false)
+// inTiles cuts level l into t tiles, with the site inside them, and computes f in
+// their bodies, storing it there too unless in says that it is stored further out.
+func (sp *Space) inTiles(l *Nest, inside *site, t []int64, f, v int, in bool) *Nest {
+	outer, inner := l.cut(inside, t)
 	outer.Children = []*Nest{sp.seal(inner)}
 	sp.compute(outer, f, v)
 	if in {
 		outer.Tileable = false
 	} else {
-		outer.StoreAt = with(nil, f)
+		outer.StoreAt = []int{f}
 	}
 	return sp.seal(outer)
 }
 
-// place builds the loop nest that a Compute action leads to from root. It reports
-// false where the level further in is no place for the Func after all, which only
-// the bounds there can tell.
-func (sp *Space) place(root *Nest, a Action) (*Nest, bool) {
-	path := sp.path(root, a.Func)
+// place builds the loop nest that a Compute action leads to from root, whose path
+// for the Func is given.
+func (sp *Space) place(path []*Nest, a *Action) *Nest {
 	l := path[a.Level]
+	inside := a.cut
+	if a.Tile != nil && inside == nil {
+		inside = sp.cutSite(l, path[a.Level-1].site, a.Tile)
+	}
 	var made *Nest
 	switch {
 	case a.Tile == nil && !a.Slide:
@@ -49,53 +46,63 @@ func (sp *Space) place(root *Nest, a Action) (*Nest, bool) {
 		c := l.copy()
 		c.Children = slices.Clone(l.Children)
 		c.Children[i] = sp.further(l.Children[i], l.site, a)
-		if !a.unchecked && !sp.slidesCleanly(c.Children[i], a.Func) {
-			return nil, false
-		}
 		c.StoreAt = with(l.StoreAt, a.Func)
 		made = sp.seal(c)
 	case !a.Slide:
-		made = sp.inTiles(l, path[a.Level-1].site, a.Tile, a.Func, a.Vector, false)
+		made = sp.inTiles(l, inside, a.Tile, a.Func, a.Vector, false)
 	default:
-		outer, inner := sp.cut(l, path[a.Level-1].site, a.Tile, false)
-		if !a.unchecked && !sp.mayDeepen(inner, outer.site, a) {
-			return nil, false
-		}
-		sp.seal(inner)
-		deeper := sp.further(inner, outer.site, a)
-		if !a.unchecked && !sp.slidesCleanly(deeper, a.Func) {
-			return nil, false
-		}
-		outer.Children = []*Nest{deeper}
-		outer.StoreAt = with(nil, a.Func)
+		outer, inner := l.cut(inside, a.Tile)
+		outer.Children = []*Nest{sp.further(sp.seal(inner), inside, a)}
+		outer.StoreAt = []int{a.Func}
 		made = sp.seal(outer)
 	}
 	for i := a.Level - 1; i >= 0; i-- {
 		up := path[i]
 		made = sp.withChild(up, up.onlyReader(a.Func), made)
 	}
-	return made, true
-}
-
-// mayDeepen holds where the Func of a may be computed in the inner half of a
-// level just split, stored around it.
-func (sp *Space) mayDeepen(inner *Nest, around *site, a Action) bool {
-	if !shrinks(inner.site, around, a.Func) {
-		return false
-	}
-	if a.Inner == nil {
-		return sp.fitsInside(inner, around, a.Func, a.Vector)
-	}
-	return inner.Tileable && sp.stages[inner.stageNumber()].keepsOrder(inner.Size, a.Inner)
+	return made
 }
 
 // further is level c with the Func of a computed in its body or that of its tiles
 // while stored around it.
-func (sp *Space) further(c *Nest, around *site, a Action) *Nest {
+func (sp *Space) further(c *Nest, around *site, a *Action) *Nest {
 	if a.Inner == nil {
 		return sp.direct(c, a.Func, a.Vector, true)
 	}
-	return sp.inTiles(c, around, a.Inner, a.Func, a.Vector, true)
+	return sp.inTiles(c, sp.cutSite(c, around, a.Inner), a.Inner, a.Func, a.Vector, true)
+}
+
+// mayDeepen holds where the Func of a may be computed in the inner half of level l,
+// which a cuts into tiles with this site inside, stored around it.
+func (sp *Space) mayDeepen(l *Nest, around *site, a *Action) bool {
+	if !shrinks(l.site, around, a.Func) {
+		return false
+	}
+	var store [8]int64
+	half := append(store[:0], l.Size...)
+	for i := range half {
+		half[i] = ceilDiv(half[i], a.Tile[i])
+	}
+	if a.Inner == nil {
+		return sp.fitsInside(l, half, around, a.Func, a.Vector)
+	}
+	return !sp.o.NoSubtiling && (sp.o.Unchecked || sp.stages[l.stageNumber()].keepsOrder(half, a.Inner))
+}
+
+// slid is the level in root that the Func of a, which is stored further out, is
+// computed in.
+func slid(root *Nest, f int) *Nest {
+	for _, c := range root.Children {
+		if c.Func == f && root.Func != f {
+			return root
+		}
+		if c.slid {
+			if l := slid(c, f); l != nil {
+				return l
+			}
+		}
+	}
+	return nil
 }
 
 // slidesCleanly holds where sliding f over level l computes nothing that is not
@@ -116,108 +123,27 @@ func (sp *Space) slidesCleanly(l *Nest, f int) bool {
 	return clean
 }
 
-// parallelise cuts the loops of every stage of f, which is at root, into tasks:
-// tiles per dimension of the Func. Reductions stay inside.
-func (sp *Space) parallelise(root *Nest, f int, tasks []int64) *Nest {
+// parallelise puts the loops of f, which is at root, cut into tasks, in the place
+// of those that are there: one level a stage.
+func (sp *Space) parallelise(root *Nest, f int, tasks []*Nest) *Nest {
 	c := root.copy()
 	c.Children = slices.Clone(root.Children)
 	for i, l := range c.Children {
-		if l.Func != f {
-			continue
+		if l.Func == f {
+			c.Children[i], tasks = tasks[0], tasks[1:]
 		}
-		outer, inner := sp.cut(l, root.site, sp.tasksOf(l, tasks), true)
-		outer.Parallel, outer.Tileable = true, true
-		outer.Children = []*Nest{sp.seal(inner)}
-		c.Children[i] = sp.seal(outer)
 	}
 	return sp.seal(c)
 }
 
-// tasksOf maps tasks per dimension of the Func to tiles per loop of a stage.
-func (sp *Space) tasksOf(l *Nest, tasks []int64) []int64 {
-	st := &sp.stages[l.stageNumber()]
-	t := make([]int64, len(st.Loops))
-	for i, loop := range st.Loops {
-		t[i] = 1
-		if loop.PureDim >= 0 {
-			t[i] = tasks[loop.PureDim]
-		}
-	}
-	return t
-}
-
-// idleness is how much longer the busiest core works than the average one.
-func idleness(tasks float64, cores int) float64 {
-	share := tasks / float64(cores)
-	up := float64(int64(share))
-	if up < share {
-		up++
-	}
-	return up / share
-}
-
-// taskOption is one way to cut a Func at root into tasks: tiles per dimension,
-// and how unevenly they fall on the cores.
-type taskOption struct {
-	tasks []int64
-	idle  float64
-}
-
-// taskOptions lists the parallel tilings of f, which is at root, those that leave
-// fewest cores idle first. (Adams et al.'s code; section 3.2 gives the bounds on
-// the number of tasks.) The candidates are the tilings of its pure stage read as
-// tile sizes, with RoundTasks as numbers of tiles too, and every iteration as a
-// task of its own.
-func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
-	var pure []int64
+// inTasks cuts the loops of every stage of f, which is at root, into tasks: tiles
+// per dimension of the Func. Reductions stay inside.
+func (sp *Space) inTasks(root *Nest, f int, tasks []int64) []*Nest {
+	var out []*Nest
 	for _, l := range root.Children {
-		if l.Func == f && l.Stage == 0 {
-			pure = l.Size
+		if l.Func == f {
+			out = append(out, sp.cutTasks(l, sp.tasksOf(l, tasks)))
 		}
 	}
-	entire := make([]int64, len(pure))
-	for i := range entire {
-		entire[i] = 1
-	}
-	tiles := slices.Clip(sp.tilings(pure, splits))
-	if sp.o.RoundTasks {
-		for _, t := range sp.tilings(pure, splits) {
-			round := make([]int64, len(t))
-			for i := range t {
-				round[i] = ceilDiv(pure[i], t[i])
-			}
-			tiles = append(tiles, round)
-		}
-	}
-	tiles = append(tiles, entire)
-	cores := float64(sp.o.Parallelism)
-	seen := map[string]bool{}
-	var options []taskOption
-	for k, tile := range tiles {
-		o := taskOption{tasks: make([]int64, len(tile)), idle: 1}
-		for i := range tile {
-			o.tasks[i] = ceilDiv(pure[i], tile[i])
-		}
-		least, most := math.Inf(1), 0.0
-		for _, l := range root.Children {
-			if l.Func != f {
-				continue
-			}
-			total := 1.0
-			for _, t := range sp.tasksOf(l, o.tasks) {
-				total *= float64(t)
-			}
-			least, most = min(least, total), max(most, total)
-			o.idle = max(o.idle, idleness(total, sp.o.Parallelism))
-		}
-		if k < len(tiles)-1 && least < cores || most > cores*float64(sp.o.TasksPerCore) {
-			continue
-		}
-		if key := sizeKey(o.tasks); !seen[key] {
-			seen[key] = true
-			options = append(options, o)
-		}
-	}
-	slices.SortStableFunc(options, func(a, b taskOption) int { return cmp.Compare(a.idle, b.idle) })
-	return options
+	return out
 }

@@ -34,8 +34,11 @@ func (sp *Space) broken(root *Nest, spared bitset) bitset {
 	for _, f := range w.bloated {
 		report(f)
 	}
-	for _, f := range w.mixed {
+	for _, f := range root.early {
 		report(f)
+	}
+	if sp.o.MemoryLimit > 0 && w.memory > float64(sp.o.MemoryLimit) {
+		report(len(sp.nodes)) // no Func in particular
 	}
 	return out
 }
@@ -46,7 +49,7 @@ type work struct {
 	computed []float64 // per stage, realised
 	called   []float64 // per Func, inlined
 	bloated  []int     // Funcs inlined too often into one loop
-	mixed    []int     // Funcs, or inputs, that sliding windows would read too early
+	memory   float64   // bytes allocated
 }
 
 func (w *work) visit(n *Nest, instances float64) {
@@ -66,10 +69,23 @@ func (w *work) visit(n *Nest, instances float64) {
 			w.bloated = append(w.bloated, in.Func)
 		}
 	}
-	w.mixed = append(w.mixed, w.sp.mixes(n)...)
 	for _, c := range n.Children {
+		if w.sp.o.MemoryLimit > 0 && c.Func != n.Func && c.Stage == 0 {
+			w.memory += w.sp.allocated(c.Func, n)
+		}
 		w.visit(c, instances)
 	}
+}
+
+// allocated is how many bytes a Func that is computed in level n takes of the memory
+// limit. Adams et al.'s code takes an output back once for each of its stages.
+func (sp *Space) allocated(f int, n *Nest) float64 {
+	node := &sp.nodes[f]
+	bytes := float64(node.BytesPerPoint) * points(n.Bounds(f).computed())
+	if node.Output {
+		return bytes * float64(1-len(node.Stages))
+	}
+	return bytes
 }
 
 // mixes lists what would be read before its start because of sliding windows over

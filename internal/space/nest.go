@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/protuner/protuner/internal/pipeline"
 )
 
 // Nest is one loop level of a partial schedule, or its root: section 3.1's
@@ -39,6 +37,8 @@ type Nest struct {
 	site  *site
 	reads bitset // Funcs read in here
 	hash  uint64
+	early []int // Funcs read before their start in here: see mixes
+	slid  bool  // something in here is stored further out than computed
 }
 
 // Inlined is a Func inlined into an innermost loop and how often it is called
@@ -109,9 +109,15 @@ func (sp *Space) seal(n *Nest) *Nest {
 	for _, in := range n.Inlined {
 		h.add(uint64(in.Func), uint64(in.Calls))
 	}
+	n.slid, n.early = false, nil
 	for _, c := range n.Children {
 		n.reads.union(c.reads)
 		h.add(c.hash)
+		n.slid = n.slid || c.slid || c.Func != n.Func && !slices.Contains(n.StoreAt, c.Func)
+		n.early = append(n.early, c.early...)
+	}
+	if n.slid && !sp.o.Unchecked {
+		n.early = append(n.early, sp.mixes(n)...)
 	}
 	n.hash = uint64(h)
 	return n
@@ -151,15 +157,7 @@ func (sp *Space) inline(n *Nest, f int) *Nest {
 		}
 	}
 	if n.Innermost {
-		calls := int64(0)
-		for _, e := range sp.nodes[f].consumers {
-			if e.stage == n.stageNumber() {
-				calls += int64(e.edge.Calls)
-			}
-			if in, ok := n.inlined(e.fn); ok {
-				calls += in.Calls * int64(e.edge.Calls)
-			}
-		}
+		calls := n.calls(&sp.nodes[f])
 		if calls > 0 {
 			i, _ := slices.BinarySearchFunc(n.Inlined, f, func(in Inlined, f int) int { return in.Func - f })
 			c.Inlined = slices.Insert(slices.Clone(n.Inlined), i, Inlined{Func: f, Calls: calls})
@@ -177,84 +175,8 @@ func (n *Nest) inlined(f int) (Inlined, bool) {
 	return Inlined{}, false
 }
 
-// compute adds to c, a copy not yet sealed, the loops of all stages of f,
-// vectorised over dimension v. Each stage becomes one level over vectors and one
-// within a vector, or a single level where nothing is vectorised. The inside is
-// represented by one iteration in the middle.
-func (sp *Space) compute(c *Nest, f, v int) {
-	n := &sp.nodes[f]
-	here := c.Bounds(f)
-	c.Children = slices.Clone(c.Children)
-	for s := len(n.Stages) - 1; s >= 0; s-- {
-		st := &sp.stages[n.first+s]
-		loops := here.Loops(s)
-		point := here.clone()
-		inside := point.Loops(s)
-		l := &Nest{Func: f, Stage: s, Size: make([]int64, len(loops)), Innermost: true,
-			Tileable: !n.Extern, VectorDim: v, VectorLoop: -1}
-		lanes := int64(1)
-		for i, span := range loops {
-			l.Size[i] = extent(span)
-			width := int64(1)
-			if v >= 0 && st.Loops[i].Var == n.Args[v] && st.VectorSize > 1 {
-				l.VectorLoop = i
-				lanes, width = int64(st.VectorSize), int64(st.VectorSize)
-				l.Size[i] = ceilDiv(l.Size[i], lanes)
-			}
-			first := span.Min + width*(l.Size[i]/2)
-			inside[i] = pipeline.Span{Min: first, Max: first + width - 1, Constant: true}
-		}
-		l.site = sp.newSite(n.first+s, point)
-		if l.VectorLoop >= 0 {
-			lane := point.clone()
-			span := &lane.Loops(s)[l.VectorLoop]
-			span.Max = span.Min
-			vec := &Nest{Func: f, Stage: s, Size: make([]int64, len(loops)), Innermost: true,
-				VectorDim: v, VectorLoop: l.VectorLoop, site: sp.newSite(n.first+s, lane)}
-			for i := range vec.Size {
-				vec.Size[i] = 1
-			}
-			vec.Size[l.VectorLoop] = lanes
-			l.Innermost = false
-			l.Children = []*Nest{sp.seal(vec)}
-		}
-		c.Children = append(c.Children, sp.seal(l))
-	}
-}
-
-// cut splits a level into an outer one of t tiles and an inner one with all that
-// was inside; neither is sealed. above is the site around the level. The outer
-// level's own bounds are those of a tile in the middle.
-func (sp *Space) cut(n *Nest, above *site, t []int64, forTasks bool) (outer, inner *Nest) {
-	outer, inner = n.copy(), n.copy()
-	outer.Children, outer.Inlined, outer.StoreAt, outer.Innermost = nil, nil, nil, false
-	outer.Size, inner.Size = slices.Clone(t), make([]int64, len(t))
-	inner.Parallel = false
-	st := &sp.stages[n.stageNumber()]
-	b := n.site.own.clone()
-	around, inside := above.bounds(n.Func).Loops(n.Stage), b.Loops(n.Stage)
-	for i := range t {
-		inner.Size[i] = ceilDiv(n.Size[i], t[i])
-		tiles := t[i]
-		if forTasks {
-			tiles = ceilDiv(n.Size[i], inner.Size[i])
-			outer.Size[i] = tiles
-		}
-		p := around[i]
-		in := ceilDiv(extent(p), tiles)
-		constant := (p.Constant || tiles > 1) && (in == 1 || tiles == 1 || n.Stage == 0)
-		if forTasks {
-			constant = p.Constant || tiles > 1 && st.Loops[i].Pure
-		}
-		first := p.Min + (tiles/2)*in
-		inside[i] = pipeline.Span{Min: first, Max: first + in - 1, Constant: constant}
-	}
-	outer.site = sp.newSite(n.stageNumber(), b)
-	return outer, inner
-}
-
-// inner is the index of the child that continues the loops of n's own stage, -1
-// when n is the innermost.
+// innerLevel is the child that continues the loops of n's own stage, nil where n
+// is the innermost.
 func (n *Nest) innerLevel() *Nest {
 	for _, c := range n.Children {
 		if c.Func == n.Func && c.Stage == n.Stage {

@@ -50,6 +50,26 @@ type Options struct {
 	// Default true; Adams turns it off.
 	StripSlide bool
 
+	// Duplicates lists tilings as often as the paper's code does, which comes upon
+	// some twice. It changes no schedule, only how many places of a beam and how much
+	// of a search's time they take. Default false, in Adams too.
+	Duplicates bool
+
+	// Unchecked leaves out the rules of ours that keep schedules from failing (see
+	// docs/space.md): sliding windows may begin before the start of an input, and
+	// reductions may be reordered. Default false; Adams sets it.
+	Unchecked bool
+
+	// MemoryLimit bounds what a schedule allocates, in bytes: the sum over all
+	// Funcs that are neither inputs nor outputs. 0 is no limit. Default 0.
+	MemoryLimit int64
+
+	// NoSubtiling narrows the space to that of Mullapudi et al. 2016: loops are cut
+	// once at most, Funcs are computed at root or inside one level, and what is
+	// parallel follows from the loops, after everything else. (The paper's code has
+	// it for an ablation.) Default false.
+	NoSubtiling bool
+
 	// RoundTasks adds tasks that cover powers of two of iterations. The paper's
 	// code makes the numbers of tasks such that the sizes hardly ever are. Default
 	// true; Adams turns it off.
@@ -60,6 +80,7 @@ type Options struct {
 func Defaults(parallelism int) Options {
 	o := Adams(parallelism)
 	o.Recompute = 10
+	o.Unchecked = false
 	o.StripSlide = true
 	o.RoundTasks = true
 	return o
@@ -76,6 +97,7 @@ func Adams(parallelism int) Options {
 		InlinedCalls:    255,
 		UnrollLimit:     12,
 		StackBytes:      64000,
+		Unchecked:       true,
 	}
 }
 
@@ -100,6 +122,8 @@ func (o Options) Validate() error {
 		return errors.New("space: the unroll limit must be at least 1, which unrolls nothing")
 	case o.StackBytes < 0:
 		return errors.New("space: the stack limit must not be negative")
+	case o.MemoryLimit < 0:
+		return errors.New("space: the memory limit must not be negative; 0 is none")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (s *State) follow(want *Decision, f int, kind Kind) (*State, bool) {
 		return s.followTasks(want, f)
 	}
 	n := &s.sp.nodes[f]
-	inline, can := s.inlineAction(f)
+	inline, can := s.inlining(f)
 	only := can && n.onlyInline || n.MustInline != ""
 	if want == nil {
 		want = &Decision{Func: f, Kind: Compute, Vector: n.vectorDims[0], Store: Root, Compute: Root}
@@ -97,23 +97,22 @@ func (s *State) follow(want *Decision, f int, kind Kind) (*State, bool) {
 // state's actions and still means what it meant.
 func (s *State) again(want *Decision, f int) (*State, bool) {
 	a := *want.exact
-	path := s.sp.path(s.root, f)
-	if !s.offers(a) {
+	p := s.placing(f)
+	if !p.offers(&a) {
 		return nil, false
 	}
-	store, compute := s.places(path, a)
-	if !store.Equal(want.Store) || !compute.Equal(want.Compute) {
+	store, compute := s.places(p.path, a)
+	if !store.Equal(want.Store) || !compute.Equal(want.Compute) || !p.legal(&a) {
 		return nil, false
 	}
-	next, ok := s.make(a)
-	return next, ok
+	return s.Next(a), true
 }
 
-// offers reports whether a is a member of the state's families, the limits aside.
-func (s *State) offers(a Action) bool {
-	for _, fam := range s.sp.families(s.root, a.Func) {
-		b := *fam.at
-		if b.Vector != a.Vector || b.Level != a.Level || b.Slide != a.Slide || (fam.tiles == nil) != (a.Tile == nil) {
+// offers reports whether a is a member of the families, the limits aside.
+func (p *placing) offers(a *Action) bool {
+	for i := range p.fams {
+		fam := &p.fams[i]
+		if fam.vector != a.Vector || fam.level != a.Level || fam.slide != a.Slide || (fam.tiles == nil) != (a.Tile == nil) {
 			continue
 		}
 		if fam.tiles != nil && !contains(fam.tiles, a.Tile) {
@@ -122,7 +121,7 @@ func (s *State) offers(a Action) bool {
 		switch {
 		case a.Inner == nil && fam.inners == nil:
 			return true
-		case a.Inner != nil && (contains(fam.inners, a.Inner) || fam.deep && contains(s.deepInners(a), a.Inner)):
+		case a.Inner != nil && (contains(fam.inners, a.Inner) || fam.deep && contains(p.deepInners(a), a.Inner)):
 			return true
 		}
 	}
@@ -139,27 +138,24 @@ func (s *State) nearest(want *Decision, f int) (*State, bool) {
 	if !slices.Contains(s.sp.nodes[f].vectorDims, vector) {
 		vector = s.sp.nodes[f].vectorDims[0]
 	}
-	path := s.sp.path(s.root, f)
+	p := s.placing(f)
 	var options shortlist
-	for _, fam := range s.sp.families(s.root, f) {
-		if fam.at.Vector != vector {
-			continue
-		}
-		s.each(fam, func(a Action) {
-			store, compute := s.places(path, a)
+	p.each(func(a Action, _ int) {
+		if a.Vector == vector {
+			store, compute := s.places(p.path, a)
 			options.add(a, 2*far(compute, want.Compute)+far(store, want.Store))
-		})
-	}
-	for _, o := range options {
-		if next, ok := s.make(o.a); ok {
-			return next, o.far == 0 && vector == want.Vector
+		}
+	})
+	for i := range options {
+		if o := &options[i]; p.legal(&o.a) {
+			return s.Next(o.a), o.far == 0 && vector == want.Vector
 		}
 	}
-	if next, ok := s.make(Action{Kind: Compute, Func: f, Vector: vector}); ok {
-		return next, false
+	if a := (Action{Kind: Compute, Func: f, Vector: vector}); p.legal(&a) {
+		return s.Next(a), false
 	}
 	a := s.computeActions(nil, f)[0]
-	store, compute := s.places(path, a)
+	store, compute := s.places(p.path, a)
 	return s.Next(a), a.Kind == want.Kind && a.Vector == want.Vector && store.Equal(want.Store) && compute.Equal(want.Compute)
 }
 

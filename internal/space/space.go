@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
@@ -28,8 +28,9 @@ type Space struct {
 	nodes  []node            // parallel to p.Funcs
 	stages []stage
 	root   *site // bounds of every Func at root
+	atRoot []atomic.Pointer[Bound]
 	start  *State
-	cache  sync.Map // tilings by kind and extents
+	tiled  [1 << 12]atomic.Pointer[tilingSet] // by hash
 }
 
 // node is what the space knows of one Func beyond its description.
@@ -73,7 +74,9 @@ func (b bitset) union(c bitset) {
 		b[i] |= c[i]
 	}
 }
-func (sp *Space) newSet() bitset { return make(bitset, (len(sp.p.Funcs)+63)/64) }
+
+// newSet has room for all Funcs and one more bit: the memory limit, see broken.
+func (sp *Space) newSet() bitset { return make(bitset, len(sp.p.Funcs)/64+1) }
 
 // New prepares the space of p. It fails, naming the Func, on a description that
 // cannot be scheduled: no Funcs, refusals, empty or unbounded regions.
@@ -95,6 +98,7 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	if err := sp.link(); err != nil {
 		return nil, err
 	}
+	sp.atRoot = make([]atomic.Pointer[Bound], len(sp.nodes))
 	sp.root = sp.newSite(-1, nil)
 	if err := sp.checkRoot(); err != nil {
 		return nil, err
@@ -335,14 +339,4 @@ func (sp *Space) grows(e *pipeline.Edge, wide []pipeline.Span) bool {
 		}
 	}
 	return false
-}
-
-// tilings are memoised: the same extents come up again and again.
-func (sp *Space) tilings(size []int64, kind tilingKind) [][]int64 {
-	key := string(rune(kind)) + sizeKey(size)
-	if t, ok := sp.cache.Load(key); ok {
-		return t.([][]int64)
-	}
-	t, _ := sp.cache.LoadOrStore(key, tilings(size, kind))
-	return t.([][]int64)
 }

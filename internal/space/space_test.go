@@ -69,7 +69,7 @@ func TestTilings(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, kind := range []tilingKind{splits, whole} {
-			for _, u := range tilings(size, kind) {
+			for _, u := range tilings(size, kind, false) {
 				if len(u) != len(size) || kind == splits && seen[sizeKey(u)] {
 					t.Fatalf("%v: tiling %v", size, u)
 				}
@@ -95,7 +95,7 @@ func TestTilings(t *testing.T) {
 	}
 	// By hand: inner sizes 1 2 4 8, outer sizes 1 2 (4 and up are there already),
 	// and 3, for two loops of which not both may be trivial.
-	got := tilings([]int64{1, 16}, splits)
+	got := tilings([]int64{1, 16}, splits, false)
 	want := [][]int64{{1, 8}, {1, 4}, {1, 2}, {1, 6}}
 	if len(got) != len(want) {
 		t.Fatalf("tilings of a loop of 16: %v, want %v", got, want)
@@ -244,8 +244,9 @@ func documented(s *State, as []Action) []float64 {
 		}
 		return p
 	}
-	inline, can := s.inlineAction(f)
-	fams := s.sp.families(s.root, f)
+	inline, can := s.inlining(f)
+	at := s.placing(f)
+	fams := at.fams
 	if can && s.sp.nodes[f].onlyInline || s.sp.nodes[f].MustInline != "" {
 		fams = nil
 	}
@@ -265,14 +266,14 @@ func documented(s *State, as []Action) []float64 {
 			tiles = [][]int64{nil}
 		}
 		for _, tile := range tiles {
-			a := *fam.at
+			a := fam.action(f)
 			a.Tile = tile
 			inners := fam.inners
 			if inners == nil {
 				inners = [][]int64{nil}
 			}
 			if fam.deep {
-				inners = append([][]int64{nil}, s.deepInners(a)...)
+				inners = append([][]int64{nil}, at.deepInners(&a)...)
 			}
 			for _, inner := range inners {
 				a.Inner = inner

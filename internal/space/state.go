@@ -1,7 +1,6 @@
 package space
 
 import (
-	"math/rand"
 	"strings"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -38,8 +37,21 @@ func (s *State) settle() {
 		if !n.given && (s.pos%2 == 0 || s.hasTasks(s.pos/2)) {
 			return
 		}
-		s.pos++
+		s.pos = s.sp.after(s.pos)
 	}
+}
+
+// after is the position after pos. With NoSubtiling all Funcs are placed before the
+// tasks of the first are decided about.
+func (sp *Space) after(pos int) int {
+	last := 2 * len(sp.nodes)
+	switch {
+	case !sp.o.NoSubtiling:
+		return pos + 1
+	case pos == last-2:
+		return 1
+	}
+	return min(pos+2, last)
 }
 
 // hasTasks holds for a Func whose loops can be made parallel.
@@ -68,7 +80,22 @@ func (s *State) Root() *Nest { return s.root }
 // Depth is how far the decisions have come, in Adams et al.'s count: two a Func,
 // those with nothing to decide included. States of equal depth decide about the
 // same thing next.
-func (s *State) Depth() int { return s.pos }
+func (s *State) Depth() int {
+	n := len(s.sp.nodes)
+	if !s.sp.o.NoSubtiling || s.Complete() {
+		return s.pos
+	}
+	return s.pos%2*n + s.pos/2
+}
+
+// Placed is how many Funcs it is decided about where to compute them: the first
+// ones.
+func (s *State) Placed() int {
+	if s.sp.o.NoSubtiling && s.pos%2 == 1 {
+		return len(s.sp.nodes)
+	}
+	return (s.pos + 1) / 2
+}
 
 // Complete holds when nothing is left to decide.
 func (s *State) Complete() bool { return s.pos == 2*len(s.sp.nodes) }
@@ -103,233 +130,46 @@ func (s *State) String() string {
 	return b.String()
 }
 
-// make is the state that a leads to, and whether a is legal. A state that breaks
-// a limit is made all the same: it stands in where nothing is legal.
-func (s *State) make(a Action) (*State, bool) {
-	root := s.root
+// step is the state that a leads to, within limits or not.
+func (s *State) step(a Action) *State {
+	if a.of != s {
+		a.cut, a.levels = nil, nil
+	}
+	next := &State{sp: s.sp, pos: s.sp.after(s.pos), spared: s.spared, parent: s, by: a}
 	switch {
 	case a.Kind == Inline:
-		root = s.sp.inline(root, a.Func)
+		next.root = s.sp.inline(s.root, a.Func)
 	case a.Kind == Compute:
-		var ok bool
-		if root, ok = s.sp.place(root, a); !ok {
-			return nil, false
+		next.root = s.sp.place(s.sp.path(s.root, a.Func), &a)
+	case a.Tile == nil:
+		next.root = s.root
+	default:
+		if a.levels == nil {
+			a.levels = s.sp.inTasks(s.root, a.Func, a.Tile)
 		}
-	case a.Tile != nil:
-		root = s.sp.parallelise(root, a.Func, a.Tile)
+		next.root = s.sp.parallelise(s.root, a.Func, a.levels)
 	}
-	a.made = nil
-	next := &State{sp: s.sp, root: root, pos: s.pos + 1, spared: s.spared, parent: s, by: a}
-	broken := s.sp.broken(root, s.spared)
-	if broken != nil {
-		if s.spared != nil {
-			broken.union(s.spared)
+	next.by.of, next.by.cut, next.by.levels, next.by.made = nil, nil, nil, nil
+	if a.of != s {
+		if broken := s.sp.broken(next.root, s.spared); broken != nil {
+			if s.spared != nil {
+				broken.union(s.spared)
+			}
+			next.spared = broken
 		}
-		next.spared = broken
 	}
 	next.settle()
-	return next, broken == nil
-}
-
-// step is the state that a leads to, within limits or not; nil where a is no
-// action of the state's.
-func (s *State) step(a Action) *State {
-	next, _ := s.make(a)
 	return next
 }
 
 // Next is the state that a, one of the state's actions, leads to. It panics on an
 // action that is none of any state's: that is a mistake of the program.
 func (s *State) Next(a Action) *State {
-	if a.made != nil && a.made.parent == s {
+	if a.made != nil && a.of == s {
 		return a.made
 	}
-	next := s.step(a)
-	if next == nil {
+	if f, kind := s.Deciding(); a.Func != f || (a.Kind == Tasks) != (kind == Tasks) {
 		panic("space: not an action of this state: " + a.String())
 	}
-	return next
-}
-
-// Actions appends every legal action to dst, in a fixed order. There are none
-// exactly when the state is complete.
-func (s *State) Actions(dst []Action) []Action {
-	f, kind := s.Deciding()
-	switch kind {
-	case Compute:
-		return s.computeActions(dst, f)
-	case Tasks:
-		return s.taskActions(dst, f)
-	}
-	return dst
-}
-
-func (s *State) computeActions(dst []Action, f int) []Action {
-	none := len(dst)
-	n := &s.sp.nodes[f]
-	inline, can := s.inlineAction(f)
-	if can {
-		dst = append(dst, inline)
-	}
-	if can && n.onlyInline || n.MustInline != "" {
-		return dst
-	}
-	for _, fam := range s.sp.families(s.root, f) {
-		s.each(fam, func(a Action) {
-			if _, ok := s.make(a); ok {
-				dst = append(dst, a)
-			}
-		})
-	}
-	if len(dst) == none {
-		dst = append(dst, s.fallback(f))
-	}
-	return dst
-}
-
-// fallback is to compute f at root: always valid, if not always within limits.
-func (s *State) fallback(f int) Action {
-	return Action{Kind: Compute, Func: f, Vector: s.sp.nodes[f].vectorDims[0]}
-}
-
-// inlineAction is the inlining of f, if that is legal.
-func (s *State) inlineAction(f int) (Action, bool) {
-	a := Action{Kind: Inline, Func: f}
-	n := &s.sp.nodes[f]
-	if n.MustInline != "" {
-		return a, true
-	}
-	if !n.inlinable() {
-		return a, false
-	}
-	_, ok := s.make(a)
-	return a, ok
-}
-
-// each calls add with every action of a family.
-func (s *State) each(fam family, add func(Action)) {
-	a := *fam.at
-	if fam.tiles == nil {
-		s.eachInner(fam, a, add)
-		return
-	}
-	for _, t := range fam.tiles {
-		a.Tile = t
-		s.eachInner(fam, a, add)
-	}
-}
-
-func (s *State) eachInner(fam family, a Action, add func(Action)) {
-	if fam.inners == nil {
-		add(a)
-	} else {
-		for _, u := range fam.inners {
-			a.Inner = u
-			add(a)
-		}
-	}
-	if fam.deep {
-		for _, u := range s.deepInners(a) {
-			a.Inner = u
-			add(a)
-		}
-	}
-}
-
-// deepInners lists the splits of the inner half that the tile of a leaves.
-func (s *State) deepInners(a Action) [][]int64 {
-	l := s.sp.path(s.root, a.Func)[a.Level]
-	size := make([]int64, len(l.Size))
-	for i := range size {
-		size[i] = ceilDiv(l.Size[i], a.Tile[i])
-	}
-	return s.sp.tilings(size, whole)
-}
-
-// taskActions filters the ways to cut f into tasks. The first legal one is
-// allowed however uneven it is; then only those within IdleLimit are.
-func (s *State) taskActions(dst []Action, f int) []Action {
-	none := len(dst)
-	for _, o := range s.sp.taskOptions(s.root, f) {
-		if len(dst) > none && o.idle > s.sp.o.IdleLimit {
-			break
-		}
-		a := Action{Kind: Tasks, Func: f, Vector: -1, Tile: o.tasks}
-		if _, ok := s.make(a); ok {
-			dst = append(dst, a)
-		}
-	}
-	if len(dst) == none {
-		dst = append(dst, Action{Kind: Tasks, Func: f, Vector: -1})
-	}
-	return dst
-}
-
-// maxDraws is how many draws Sample makes before it lists the legal actions
-// instead. Where one in ten is legal it misses once in 850 times.
-const maxDraws = 64
-
-// Sample draws one legal action without making the others; false when the state
-// is complete. Every legal action has a positive probability and no other one
-// has any:
-//
-//   - where to compute: inlining, if it is legal, and each family of placements
-//     (vector dimension, loop level, direct or in tiles, slid or not) are equally
-//     likely; within a family the tile sizes are, and given those the splits of
-//     the level further in. Draws that break a limit are drawn again; after 64 of
-//     them in a row, one of the legal actions is taken with equal probability.
-//   - tasks: each legal tiling is equally likely.
-func (s *State) Sample(rng *rand.Rand) (Action, bool) {
-	f, kind := s.Deciding()
-	switch kind {
-	case Compute:
-		return s.sampleCompute(rng, f), true
-	case Tasks:
-		as := s.taskActions(nil, f)
-		return as[rng.Intn(len(as))], true
-	}
-	return Action{}, false
-}
-
-func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
-	n := &s.sp.nodes[f]
-	inline, can := s.inlineAction(f)
-	if can && n.onlyInline || n.MustInline != "" {
-		return inline
-	}
-	fams := s.sp.families(s.root, f)
-	choices := len(fams)
-	if can {
-		choices++
-	}
-	for range maxDraws {
-		k := rng.Intn(choices)
-		if k == len(fams) {
-			return inline
-		}
-		a := s.draw(rng, fams[k])
-		if next, ok := s.make(a); ok {
-			a.made = next
-			return a
-		}
-	}
-	as := s.computeActions(nil, f)
-	return as[rng.Intn(len(as))]
-}
-
-// draw draws an action of a family, its members being as likely as Sample says.
-func (s *State) draw(rng *rand.Rand, fam family) Action {
-	a := *fam.at
-	if fam.tiles != nil {
-		a.Tile = fam.tiles[rng.Intn(len(fam.tiles))]
-	}
-	inners := fam.inners
-	if inners == nil {
-		inners = [][]int64{nil}
-	}
-	if fam.deep {
-		inners = append([][]int64{nil}, s.deepInners(a)...)
-	}
-	a.Inner = inners[rng.Intn(len(inners))]
-	return a
+	return s.step(a)
 }

@@ -19,7 +19,7 @@ package space
 // for those of states they go on from, not of all they make.
 func (s *State) StructuralHash(depth int) uint64 {
 	h := newHash()
-	h.add(uint64(s.pos))
+	h.add(uint64(s.Depth()))
 	s.root.structure(&h, depth)
 	return uint64(h)
 }

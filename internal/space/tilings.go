@@ -1,5 +1,7 @@
 package space
 
+import "slices"
+
 // A tiling of a loop nest gives, per loop, how many tiles it is cut into: the
 // extents of the outer loops. The inner loops' extents are what a tile holds,
 // rounded up.
@@ -25,12 +27,15 @@ const maxTilings = 100
 // three is added for register blocking; tilings that compute more than 8/7 of
 // what is needed are left out, and so are the two trivial ones. Where the inner
 // loops already have many tilings, the outer loops are stepped more coarsely.
-// Duplicates, which their enumeration has, are dropped.
-func tilings(size []int64, kind tilingKind) [][]int64 {
+// Duplicates, which their enumeration has, are dropped unless asked for.
+func tilings(size []int64, kind tilingKind, duplicates bool) [][]int64 {
 	if len(size) == 0 {
 		return nil
 	}
 	out := extend(size, len(size)-1, 2, kind)
+	if duplicates {
+		return out
+	}
 	seen := make(map[string]bool, len(out))
 	kept := out[:0]
 	for _, t := range out {
@@ -110,6 +115,53 @@ func eachSplit(s, factor int64, ones, full bool, add func(outer int64)) {
 	if outer := ceilDiv(s, 3); factor == 2 && s > 3 && outer < s && outer > 1 && !wasteful(3, outer) {
 		add(outer)
 	}
+}
+
+// A filter says which tilings of a size are remembered under it, beyond the kind:
+// the stage whose loops they cut and what else they are picked by.
+type filter uint64
+
+const all filter = 0
+
+func tilesOf(stage int, parallel bool) filter {
+	if parallel {
+		return filter(stage)<<8 | 2
+	}
+	return filter(stage)<<8 | 1
+}
+
+func stripsOf(stage, vectorLoop int) filter { return filter(stage)<<8 | 3 + filter(vectorLoop+1) }
+
+// tilings are remembered: the same extents come up again and again.
+func (sp *Space) tilings(size []int64, kind tilingKind) [][]int64 {
+	return sp.remembered(size, all+filter(kind)<<62, func() [][]int64 { return tilings(size, kind, sp.o.Duplicates) })
+}
+
+// tilingSet is one list that the space remembers.
+type tilingSet struct {
+	size  []int64
+	by    filter
+	tiles [][]int64
+	next  *tilingSet
+}
+
+// remembered gives the tilings of a size picked by a filter, made on first use.
+func (sp *Space) remembered(size []int64, by filter, make func() [][]int64) [][]int64 {
+	h := newHash()
+	h.add(uint64(by))
+	for _, s := range size {
+		h.add(uint64(s))
+	}
+	bucket := &sp.tiled[uint64(h)%uint64(len(sp.tiled))]
+	first := bucket.Load()
+	for t := first; t != nil; t = t.next {
+		if t.by == by && slices.Equal(t.size, size) {
+			return t.tiles
+		}
+	}
+	t := &tilingSet{size: slices.Clone(size), by: by, tiles: make(), next: first}
+	bucket.CompareAndSwap(first, t) // losing a race loses no more than the memory of it
+	return t.tiles
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

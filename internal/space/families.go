@@ -1,0 +1,227 @@
+package space
+
+// path lists the levels from the root inwards into whose bodies Func f may be
+// put: each time the only child that reads f, as long as that makes the region
+// of f smaller. A Func read by two children can go no deeper.
+func (sp *Space) path(root *Nest, f int) []*Nest {
+	path := make([]*Nest, 1, 8)
+	path[0] = root
+	for n := root; ; {
+		c := n.onlyReader(f)
+		if c < 0 || sp.o.NoSubtiling && !n.IsRoot() {
+			return path
+		}
+		child := n.Children[c]
+		if n.IsRoot() && sp.o.Parallelism > 1 && ones(child.Size) == len(child.Size) {
+			return path // a single iteration could never be made parallel
+		}
+		if !shrinks(child.site, n.site, f) {
+			return path
+		}
+		path = append(path, child)
+		n = child
+	}
+}
+
+// onlyReader is the index of the one child that reads f, -1 where there are none
+// or several.
+func (n *Nest) onlyReader(f int) int {
+	found := -1
+	for i, c := range n.Children {
+		if c.Reads(f) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+// shrinks holds where less of f is needed inside than around.
+func shrinks(inside, around *site, f int) bool {
+	return points(inside.bounds(f).computed()) < points(around.bounds(f).computed())
+}
+
+// breaksVectors holds where too little of f is needed inside to fill a vector
+// over dimension v while there was enough around.
+func (sp *Space) breaksVectors(inside, around *site, f, v int) bool {
+	if v < 0 {
+		return false
+	}
+	lanes := int64(sp.nodes[f].VectorSize)
+	return extent(around.bounds(f).Computed(v)) >= lanes && extent(inside.bounds(f).Computed(v)) < lanes
+}
+
+func ones(size []int64) int {
+	n := 0
+	for _, s := range size {
+		if s == 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// strip holds where a loop nest has exactly one loop that iterates and that is
+// not the vectorised one: what sliding windows work along (section 3.2).
+func (n *Nest) strip(size []int64) bool {
+	return ones(size) == len(size)-1 && (n.VectorLoop < 0 || size[n.VectorLoop] == 1)
+}
+
+// family is a set of actions that differ only in tile sizes: the unit of
+// enumeration and of drawing. Vector, level and slide are those of Action.
+type family struct {
+	vector, level int
+	slide         bool
+	tiles         [][]int64
+	// inners are the splits of the level further in, where those do not depend
+	// on the tile; deep says that they follow from the tile instead, and that none
+	// is possible too.
+	inners [][]int64
+	deep   bool
+}
+
+// action is the member of the family without tiles.
+func (fam *family) action(f int) Action {
+	return Action{Kind: Compute, Func: f, Vector: fam.vector, Level: fam.level, Slide: fam.slide}
+}
+
+// families lists the ways to compute f, before the pruning that needs more than
+// the levels there are. Together with inlining they are what Actions and Sample
+// choose from. The order is that of Adams et al.'s code: by vector dimension; then
+// by level from the root inwards, directly, then tiling by tiling (each stored in
+// the tiles and computed further in, then wholly in them); then, from the innermost
+// level out, stored there and computed one level further in.
+func (sp *Space) families(path []*Nest, f int) []family {
+	n := &sp.nodes[f]
+	if n.Output || n.MustRoot != "" || n.Extern {
+		path = path[:1]
+	}
+	slides := len(n.Stages) == 1
+	out := make([]family, 0, len(n.vectorDims)*4*len(path))
+	tiles := make([][][]int64, len(path))
+	for i, l := range path {
+		if i > 0 && l.Tileable {
+			tiles[i] = sp.tiles(l)
+		}
+	}
+	for _, v := range n.vectorDims {
+		for i, l := range path {
+			if i == 0 || !l.Innermost && !sp.breaksVectors(l.site, path[i-1].site, f, v) {
+				out = append(out, family{vector: v, level: i})
+			}
+			if len(tiles[i]) > 0 {
+				if slides {
+					out = append(out, family{vector: v, level: i, slide: true, tiles: tiles[i], deep: true})
+				}
+				out = append(out, family{vector: v, level: i, tiles: tiles[i]})
+			}
+		}
+		if !slides {
+			continue
+		}
+		for i := len(path) - 2; i >= 0; i-- {
+			if i == 0 && sp.o.Parallelism > 1 {
+				continue // parallel loops cannot slide
+			}
+			c := path[i+1]
+			if c.strip(c.Size) && sp.fitsInside(c, c.Size, path[i].site, f, v) {
+				out = append(out, family{vector: v, level: i, slide: true})
+			}
+			if inners := sp.slideSplits(c); len(inners) > 0 {
+				out = append(out, family{vector: v, level: i, slide: true, inners: inners})
+			}
+		}
+	}
+	return out
+}
+
+// fitsInside holds where f may be computed directly in the body of level l, here
+// of this size, while stored around it: not within a vector, not inside the
+// vectorised loop's iterations, and not so far in that it could fill no vector.
+func (sp *Space) fitsInside(l *Nest, size []int64, around *site, f, v int) bool {
+	if l.Innermost || sp.breaksVectors(l.site, around, f, v) {
+		return false
+	}
+	// Their code indexes the level's loops by the level's vectorised dimension.
+	d := l.VectorDim
+	return d < 0 || d >= len(size) || size[d] == 1
+}
+
+// tiles lists the tilings of a level, those of a parallel level that would leave
+// cores idle excepted, and those that would reorder a reduction.
+func (sp *Space) tiles(l *Nest) [][]int64 {
+	st := &sp.stages[l.stageNumber()]
+	ordered := st.ordered && !sp.o.Unchecked
+	if !l.Parallel && !ordered {
+		return sp.tilings(l.Size, splits)
+	}
+	return sp.remembered(l.Size, tilesOf(l.stageNumber(), l.Parallel), func() [][]int64 {
+		var kept [][]int64
+		for _, t := range sp.tilings(l.Size, splits) {
+			if l.Parallel && sp.idle(st, t) > sp.o.RetileIdleLimit || ordered && !st.keepsOrder(l.Size, t) {
+				continue
+			}
+			kept = append(kept, t)
+		}
+		return kept
+	})
+}
+
+// idle is by how much the slowest core exceeds the average when a level's pure
+// loops of these extents are spread over the cores.
+func (sp *Space) idle(st *stage, size []int64) float64 {
+	tasks := 1.0
+	for i, l := range st.Loops {
+		if l.Pure {
+			tasks *= float64(size[i])
+		}
+	}
+	return idleness(tasks, sp.o.Parallelism)
+}
+
+// keepsOrder holds where cutting loops of this size into t tiles visits a
+// reduction that must keep its order in that order: outside the innermost
+// reduction loop that is cut, the others must be entirely outside.
+func (st *stage) keepsOrder(size, t []int64) bool {
+	if !st.ordered {
+		return true
+	}
+	cut := false
+	for i, l := range st.Loops {
+		if l.Pure {
+			continue
+		}
+		if cut && t[i] != size[i] {
+			return false
+		}
+		cut = cut || t[i] > 1
+	}
+	return true
+}
+
+// slideSplits lists the splits of level c for computing f in its tiles while
+// storing it around c. The code of Adams et al. asks that c be a strip already;
+// their tilings then hold only the one that leaves all its iterations outside, if
+// the last loop is none of them. With StripSlide the outer part must be a strip.
+func (sp *Space) slideSplits(c *Nest) [][]int64 {
+	strip := c.strip(c.Size)
+	if !c.Tileable || !strip && !sp.o.StripSlide {
+		return nil
+	}
+	all := sp.tilings(c.Size, whole)
+	if strip {
+		return all
+	}
+	return sp.remembered(c.Size, stripsOf(c.stageNumber(), c.VectorLoop), func() [][]int64 {
+		st := &sp.stages[c.stageNumber()]
+		var kept [][]int64
+		for _, u := range all {
+			if c.strip(u) && (sp.o.Unchecked || st.keepsOrder(c.Size, u)) {
+				kept = append(kept, u)
+			}
+		}
+		return kept
+	})
+}

@@ -1,0 +1,148 @@
+package space
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// computed are the loops of one Func at one site, vectorised one way, in the order
+// of Nest.Children. They depend on nothing else, so all loop nests share them.
+type computed struct {
+	fn, vector int
+	levels     []*Nest
+	once       sync.Once
+	tasks      []taskOption // see Space.tasks
+	next       *computed
+}
+
+// levelsAt gives the loops of f at a site, made on first use.
+func (t *site) levelsAt(f, v int) []*Nest {
+	for c := t.levels.Load(); c != nil; c = c.next {
+		if c.fn == f && c.vector == v {
+			return c.levels
+		}
+	}
+	c := &computed{fn: f, vector: v, levels: t.sp.loops(t, f, v)}
+	for {
+		c.next = t.levels.Load()
+		if t.levels.CompareAndSwap(c.next, c) {
+			return c.levels
+		}
+	}
+}
+
+// loops makes the loops of all stages of f at a site, vectorised over dimension v.
+// Each stage becomes one level over vectors and one within a vector, or a single
+// level where nothing is vectorised. The inside is represented by one iteration in
+// the middle.
+func (sp *Space) loops(at *site, f, v int) []*Nest {
+	n := &sp.nodes[f]
+	here := at.bounds(f)
+	out := make([]*Nest, 0, len(n.Stages))
+	for s := len(n.Stages) - 1; s >= 0; s-- {
+		st := &sp.stages[n.first+s]
+		loops := here.Loops(s)
+		point := here.clone()
+		inside := point.Loops(s)
+		l := &Nest{Func: f, Stage: s, Size: make([]int64, len(loops)), Innermost: true,
+			Tileable: !n.Extern && (at.stage < 0 || !sp.o.NoSubtiling), VectorDim: v, VectorLoop: -1}
+		lanes := int64(1)
+		for i, span := range loops {
+			l.Size[i] = extent(span)
+			width := int64(1)
+			if v >= 0 && st.Loops[i].Var == n.Args[v] && st.VectorSize > 1 {
+				l.VectorLoop = i
+				lanes, width = int64(st.VectorSize), int64(st.VectorSize)
+				l.Size[i] = ceilDiv(l.Size[i], lanes)
+			}
+			first := span.Min + width*(l.Size[i]/2)
+			inside[i] = pipeline.Span{Min: first, Max: first + width - 1, Constant: true}
+		}
+		l.site = sp.newSite(n.first+s, point)
+		if l.VectorLoop >= 0 {
+			lane := point.clone()
+			span := &lane.Loops(s)[l.VectorLoop]
+			span.Max = span.Min
+			vec := &Nest{Func: f, Stage: s, Size: make([]int64, len(loops)), Innermost: true,
+				VectorDim: v, VectorLoop: l.VectorLoop, site: sp.newSite(n.first+s, lane)}
+			for i := range vec.Size {
+				vec.Size[i] = 1
+			}
+			vec.Size[l.VectorLoop] = lanes
+			l.Innermost = false
+			l.Children = []*Nest{sp.seal(vec)}
+		}
+		out = append(out, sp.seal(l))
+	}
+	return out
+}
+
+// compute adds to c, a copy not yet sealed, the loops of all stages of f,
+// vectorised over dimension v.
+func (sp *Space) compute(c *Nest, f, v int) {
+	levels := c.site.levelsAt(f, v)
+	children := make([]*Nest, len(c.Children)+len(levels))
+	copy(children, c.Children)
+	copy(children[len(c.Children):], levels)
+	c.Children = children
+	if sp.o.NoSubtiling {
+		c.Tileable = false
+	}
+}
+
+// cut splits a level into an outer one of t tiles, whose body is at the site
+// inside (see cutSite), and an inner one with all that was inside; neither is
+// sealed.
+func (n *Nest) cut(inside *site, t []int64) (outer, inner *Nest) {
+	outer, inner = n.copy(), n.copy()
+	outer.Children, outer.Inlined, outer.StoreAt, outer.Innermost = nil, nil, nil, false
+	outer.Size, inner.Size = t, make([]int64, len(t))
+	for i := range t {
+		inner.Size[i] = ceilDiv(n.Size[i], t[i])
+	}
+	inner.Parallel = false
+	if n.site.sp.o.NoSubtiling {
+		outer.Tileable, inner.Tileable = false, false
+	}
+	outer.site = inside
+	return outer, inner
+}
+
+// cutSite is the site inside one tile in the middle, where level n is cut into t
+// tiles. above is the site around the level.
+func (sp *Space) cutSite(n *Nest, above *site, t []int64) *site {
+	b := n.site.own.clone()
+	around, inside := above.bounds(n.Func).Loops(n.Stage), b.Loops(n.Stage)
+	for i, tiles := range t {
+		p := around[i]
+		in := ceilDiv(extent(p), tiles)
+		constant := (p.Constant || tiles > 1) && (in == 1 || tiles == 1 || n.Stage == 0)
+		first := p.Min + (tiles/2)*in
+		inside[i] = pipeline.Span{Min: first, Max: first + in - 1, Constant: constant}
+	}
+	return sp.newSite(n.stageNumber(), b)
+}
+
+// cutTasks cuts a level at root into parallel tasks, t per loop.
+func (sp *Space) cutTasks(n *Nest, t []int64) *Nest {
+	size := slices.Clone(t)
+	b := n.site.own.clone()
+	st := &sp.stages[n.stageNumber()]
+	around, inside := sp.root.bounds(n.Func).Loops(n.Stage), b.Loops(n.Stage)
+	for i := range size {
+		size[i] = ceilDiv(n.Size[i], ceilDiv(n.Size[i], t[i]))
+		p := around[i]
+		in := ceilDiv(extent(p), size[i])
+		first := p.Min + (size[i]/2)*in
+		inside[i] = pipeline.Span{Min: first, Max: first + in - 1, Constant: p.Constant || size[i] > 1 && st.Loops[i].Pure}
+	}
+	outer, inner := n.cut(sp.newSite(n.stageNumber(), b), size)
+	for i := range size {
+		inner.Size[i] = ceilDiv(n.Size[i], t[i])
+	}
+	outer.Parallel, outer.Tileable = true, !sp.o.NoSubtiling
+	outer.Children = []*Nest{sp.seal(inner)}
+	return sp.seal(outer)
+}

@@ -1,0 +1,285 @@
+package space
+
+// placing is the choice of where to compute one Func of one state: what is asked
+// for again and again while its actions are listed or drawn.
+type placing struct {
+	s    *State
+	f    int
+	path []*Nest
+	runs []float64 // how often the body of each of path runs
+	fams []family
+	// changed gives, for the levels of path that a tiling was tried on, what is
+	// computed in them.
+	changed []*amounts
+	called  []float64 // per Func, where it is inlined; made when asked for
+}
+
+func (s *State) placing(f int) *placing {
+	p := &placing{s: s, f: f, path: s.sp.path(s.root, f)}
+	p.fams = s.sp.families(p.path, f)
+	p.runs = make([]float64, len(p.path))
+	runs := 1.0
+	for i, l := range p.path {
+		runs *= product(l.Size)
+		p.runs[i] = runs
+	}
+	return p
+}
+
+func product(size []int64) float64 {
+	n := 1.0
+	for _, s := range size {
+		n *= float64(s)
+	}
+	return n
+}
+
+// each calls do with every action of the families, in the order of families,
+// before the pruning that needs more than the levels there are; and with the number
+// of its tile in its family.
+func (p *placing) each(do func(a Action, tile int)) {
+	for i := 0; i < len(p.fams); i++ {
+		fam := &p.fams[i]
+		a := fam.action(p.f)
+		switch {
+		case fam.tiles == nil:
+			p.eachInner(fam, a, 0, do)
+		case fam.deep:
+			// The family after it has the same tiles, and they go together.
+			i++
+			flat := p.fams[i].action(p.f)
+			for k, t := range fam.tiles {
+				a.Tile, flat.Tile = t, t
+				p.eachInner(fam, a, k, do)
+				do(flat, k)
+			}
+		default:
+			for k, t := range fam.tiles {
+				a.Tile = t
+				p.eachInner(fam, a, k, do)
+			}
+		}
+	}
+}
+
+func (p *placing) eachInner(fam *family, a Action, tile int, do func(a Action, tile int)) {
+	if fam.inners == nil {
+		do(a, tile)
+	}
+	inners := fam.inners
+	if fam.deep {
+		inners = p.deepInners(&a)
+	}
+	for _, u := range inners {
+		a.Inner = u
+		do(a, tile)
+	}
+}
+
+// deepInners lists the splits of the inner half that the tile of a leaves.
+func (p *placing) deepInners(a *Action) [][]int64 {
+	l := p.path[a.Level]
+	var store [8]int64
+	size := append(store[:0], l.Size...)
+	for i := range size {
+		size[i] = ceilDiv(size[i], a.Tile[i])
+	}
+	return p.s.sp.tilings(size, whole)
+}
+
+// legal holds where an action of the families is within the limits of the space,
+// and notes in it what it found out.
+func (p *placing) legal(a *Action) bool {
+	s, sp := p.s, p.s.sp
+	n := &sp.nodes[p.f]
+	l := p.path[a.Level]
+	store, runs := l.site, p.runs[a.Level]
+	a.of = s
+	if a.Tile != nil {
+		if a.cut == nil {
+			a.cut = sp.cutSite(l, p.path[a.Level-1].site, a.Tile)
+		}
+		store, runs = a.cut, p.runs[a.Level-1]*product(a.Tile)
+		if a.Slide && !sp.mayDeepen(l, store, a) || !p.staysWithin(a) {
+			return false
+		}
+	}
+	if !n.Wrapper && (s.spared == nil || !s.spared.has(p.f)) {
+		b := store.bounds(p.f)
+		for i, least := range n.minimum {
+			if points(b.Loops(i))*runs > sp.o.Recompute*least {
+				return false
+			}
+		}
+	}
+	if sp.o.MemoryLimit > 0 || !sp.o.Unchecked && (a.Slide || s.root.slid) {
+		next := s.step(*a)
+		if a.Slide && !sp.o.Unchecked && !sp.slidesCleanly(slid(next.root, p.f), p.f) || s.breaks(next.root) {
+			return false
+		}
+		a.made = next
+	}
+	return true
+}
+
+// breaks reports whether a loop nest that s leads to breaks those limits that can
+// only be told from it: on memory, and on reading too early.
+func (s *State) breaks(root *Nest) bool {
+	for _, f := range root.early {
+		if s.spared == nil || !s.spared.has(f) {
+			return true
+		}
+	}
+	limit := s.sp.o.MemoryLimit
+	if limit == 0 || s.spared != nil && s.spared.has(len(s.sp.nodes)) {
+		return false
+	}
+	w := work{sp: s.sp, computed: make([]float64, len(s.sp.stages)), called: make([]float64, len(s.sp.nodes))}
+	w.visit(root, 1)
+	return w.memory > float64(limit)
+}
+
+// amounts are what a level computes: points of stages stored in it, and points of
+// Funcs inlined in it.
+type amounts struct {
+	stored, inlined []amount
+}
+
+type amount struct {
+	fn     int
+	points float64 // in all runs of the level
+	most   float64 // points allowed
+}
+
+// staysWithin holds where the tiles of a, should they not divide the loops, do not
+// make what is inside compute too much.
+func (p *placing) staysWithin(a *Action) bool {
+	sp := p.s.sp
+	l := p.path[a.Level]
+	before, after := product(l.Size), 1.0
+	for i, t := range a.Tile {
+		after *= float64(t * ceilDiv(l.Size[i], t))
+	}
+	if before == after {
+		return true
+	}
+	if p.changed == nil {
+		p.changed = make([]*amounts, len(p.path))
+	}
+	in := p.changed[a.Level]
+	if in == nil {
+		in = &amounts{}
+		in.add(sp, l, p.runs[a.Level-1], p.s.spared)
+		p.changed[a.Level] = in
+	}
+	for _, x := range in.stored {
+		if x.points/before*after > x.most {
+			return false
+		}
+	}
+	for _, x := range in.inlined {
+		if p.called == nil {
+			w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
+			w.visit(p.s.root, 1)
+			p.called = w.called
+		}
+		if p.called[x.fn]-x.points+x.points/before*after > x.most {
+			return false
+		}
+	}
+	return true
+}
+
+// add counts what level n, run so many times, computes and that is limited.
+func (m *amounts) add(sp *Space, n *Nest, runs float64, spared bitset) {
+	runs *= product(n.Size)
+	limited := func(f int) bool {
+		return !sp.nodes[f].Wrapper && (spared == nil || !spared.has(f))
+	}
+	for _, f := range n.StoreAt {
+		if !limited(f) {
+			continue
+		}
+		b := n.Bounds(f)
+		for s, least := range sp.nodes[f].minimum {
+			m.stored = append(m.stored, amount{f, points(b.Loops(s)) * runs, sp.o.Recompute * least})
+		}
+	}
+	for _, in := range n.Inlined {
+		if !limited(in.Func) {
+			continue
+		}
+		x := amount{in.Func, float64(in.Calls) * runs, sp.o.Recompute * sp.nodes[in.Func].minimum[0]}
+		known := false
+		for i := range m.inlined {
+			if m.inlined[i].fn == in.Func {
+				m.inlined[i].points += x.points
+				known = true
+			}
+		}
+		if !known {
+			m.inlined = append(m.inlined, x)
+		}
+	}
+	for _, c := range n.Children {
+		m.add(sp, c, runs, spared)
+	}
+}
+
+// inlining is the inlining of f, and whether that is legal.
+func (s *State) inlining(f int) (Action, bool) {
+	a := Action{Kind: Inline, Func: f, of: s}
+	sp, n := s.sp, &s.sp.nodes[f]
+	if n.MustInline != "" {
+		a.of = nil // legal or not
+		return a, true
+	}
+	if !n.inlinable() {
+		return a, false
+	}
+	if s.spared == nil || !s.spared.has(f) {
+		points, calls := sp.calls(s.root, f, 1)
+		if calls > sp.o.InlinedCalls || !n.Wrapper && points > sp.o.Recompute*n.minimum[0] {
+			return a, false
+		}
+	}
+	if sp.o.MemoryLimit > 0 || !sp.o.Unchecked && s.root.slid {
+		next := s.step(a)
+		if s.breaks(next.root) {
+			return a, false
+		}
+		a.made = next
+	}
+	return a, true
+}
+
+// calls counts how often f would be called if it were inlined into n, which is run
+// so many times: in all, and at most in one place for one point.
+func (sp *Space) calls(n *Nest, f int, runs float64) (all float64, most int64) {
+	runs *= product(n.Size)
+	for _, c := range n.Children {
+		if c.Reads(f) {
+			a, m := sp.calls(c, f, runs)
+			all, most = all+a, max(most, m)
+		}
+	}
+	if n.Innermost {
+		here := n.calls(&sp.nodes[f])
+		all, most = all+float64(here)*runs, max(most, here)
+	}
+	return all, most
+}
+
+// calls counts those of a Func that an innermost level makes for one point.
+func (n *Nest) calls(to *node) int64 {
+	calls := int64(0)
+	for _, e := range to.consumers {
+		if e.stage == n.stageNumber() {
+			calls += int64(e.edge.Calls)
+		}
+		if in, ok := n.inlined(e.fn); ok {
+			calls += in.Calls * int64(e.edge.Calls)
+		}
+	}
+	return calls
+}
