@@ -5,6 +5,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
@@ -48,18 +49,24 @@ func (m *Model) Stages() int { return len(m.stages) }
 // cost of the stages scheduled: what is still to come is not counted, since
 // choices made so far are assumed not to change it (section 3.2). More stages than
 // the pipeline has are the caller's mistake, and panic. It does not allocate.
+//
+// Where features are negative, no numbers or beyond float32, or the cost is beyond
+// it, the cost is infinite: such a schedule is never the best. Explain says which
+// stage it is.
 func (m *Model) Predict(features []feature.Schedule) float64 {
 	sum := float32(0)
 	for i := range features {
-		var coefficients, size [nn.Outputs]float32
-		m.stage(i, &features[i], &coefficients, &size)
-		cost := float32(0)
-		for k, c := range coefficients {
-			cost += c * size[k]
-		}
-		sum += cost * unit
+		sum += m.stage(i, &features[i])
 	}
-	return float64(sum)
+	return finite(sum)
+}
+
+// finite is c, or infinity where c is none or no number.
+func finite(c float32) float64 {
+	if c <= math.MaxFloat32 {
+		return float64(c)
+	}
+	return math.Inf(1)
 }
 
 // PredictBatch predicts each of several schedules: dst[i] is set to the cost of
@@ -70,15 +77,24 @@ func (m *Model) PredictBatch(batch [][]feature.Schedule, dst []float64) {
 	}
 }
 
-// stage evaluates the network and the terms for one stage.
-func (m *Model) stage(i int, features *feature.Schedule, coefficients, size *[nn.Outputs]float32) {
-	var f, in [feature.NumSchedule]float32
-	for k, v := range features {
-		f[k] = float32(v)
+// stage is the cost of one stage, infinite where its features cannot be.
+func (m *Model) stage(i int, features *feature.Schedule) float32 {
+	var coefficients, size [nn.Outputs]float32
+	if !m.terms(i, features, &coefficients, &size) {
+		return float32(math.Inf(1))
 	}
-	nn.Normalise(&f, &in)
-	m.net.Coefficients(m.stages[i], &in, coefficients)
+	return nn.Dot(&coefficients, &size) * unit
+}
+
+// terms evaluates the network and the sizes of the terms for one stage; false where
+// its features cannot be.
+func (m *Model) terms(i int, features *feature.Schedule, coefficients, size *[nn.Outputs]float32) bool {
+	var f [nn.Padded]float32
+	if !m.net.Coefficients(m.stages[i], (*[nn.Inputs]float64)(features), &f, coefficients) {
+		return false
+	}
 	sizes(&f, i == 0, m.cores, size)
+	return true
 }
 
 // StageCost is the cost of one stage and of what.
@@ -90,11 +106,15 @@ type StageCost struct {
 }
 
 // Explain predicts stage by stage, in the order of the features, and term by term.
+// A stage whose features cannot be costs infinitely, and has no terms.
 func (m *Model) Explain(features []feature.Schedule) []StageCost {
 	out := make([]StageCost, len(features))
 	for i := range features {
 		var coefficients, size [nn.Outputs]float32
-		m.stage(i, &features[i], &coefficients, &size)
+		if !m.terms(i, &features[i], &coefficients, &size) {
+			out[i].Cost = math.Inf(1)
+			continue
+		}
 		for k, c := range coefficients {
 			out[i].Terms[k] = float64(c*size[k]) * unit
 			out[i].Cost += out[i].Terms[k]

@@ -48,7 +48,7 @@ var Terms = [nn.Outputs]Term{
 // sizes sets out to the size of each term of a stage: the cost is the sum of sizes
 // times coefficients. first says that it is the pipeline's last stage to run, which
 // is the first in order.
-func sizes(f *[feature.NumSchedule]float32, first bool, cores float32, out *[nn.Outputs]float32) {
+func sizes(f *[nn.Padded]float32, first bool, cores float32, out *[nn.Outputs]float32) {
 	*out = [nn.Outputs]float32{}
 	inner, outer := f[feature.InnerParallelism], f[feature.OuterParallelism]
 	tasks := max(1, inner*outer)

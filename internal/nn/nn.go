@@ -4,9 +4,7 @@
 // features nor terms: only numbers in, numbers out.
 package nn
 
-import (
-	"math"
-)
+import "math"
 
 // Sizes of the layers, as in Halide's Adams2019 (feature version 3).
 const (
@@ -16,6 +14,7 @@ const (
 	Schedule  = 24 // channels of the schedule's embedding
 	Inputs    = 39 // features of the schedule
 	Outputs   = 32 // coefficients
+	Padded    = 40 // Inputs, up to a whole number of vectors
 )
 
 // Weights are the parameters, 4264 float32, in the layout of Halide's buffers:
@@ -95,40 +94,16 @@ func (n *Network) Stage(counts []int32) *Stage {
 }
 
 // Coefficients sets out to the coefficients of a stage under a schedule with these
-// normalised features; none is negative. It does not allocate.
-func (n *Network) Coefficients(s *Stage, in *[Inputs]float32, out *[Outputs]float32) {
-	head := n.w.Head2Bias
-	for k, v := range in {
-		if v == 0 {
-			continue
-		}
-		row := (*[Schedule]float32)(n.w.Head2Filter[Schedule*k:])
-		for c := range row {
-			head[c] += row[c] * v
-		}
-	}
-	*out = *s
-	for i, v := range head {
-		if v <= 0 {
-			continue
-		}
-		row := (*[Outputs]float32)(n.w.Conv1Filter[Outputs*(Algorithm+i):])
-		for c := range row {
-			out[c] += row[c] * v
-		}
-	}
-	for c, v := range out {
-		out[c] = max(v, 0)
-	}
+// features, and f to the features as the network sees them: float32, behind them
+// zeros up to Padded. No coefficient is negative. It reports false, and leaves out
+// undefined, where a feature is negative or too large for a float32, or is no
+// number. It does not allocate.
+//
+// All processors compute the same bits: vector code where there is some (see
+// kernel_amd64.go), and evaluate elsewhere.
+func (n *Network) Coefficients(s *Stage, features *[Inputs]float64, f *[Padded]float32, out *[Outputs]float32) bool {
+	return coefficients(&n.w, s, features, f, out)
 }
 
-// Normalise sets out to the logarithms of the features plus one.
-func Normalise(features, out *[Inputs]float32) {
-	for i, v := range features {
-		if v == 0 {
-			out[i] = 0
-			continue
-		}
-		out[i] = float32(math.Log(float64(v + 1)))
-	}
-}
+// Dot is the sum of products, with rounding in the order of dotScalar.
+func Dot(a, b *[Outputs]float32) float32 { return dot(a, b) }

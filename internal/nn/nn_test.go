@@ -101,15 +101,17 @@ func TestCoefficientsAgainstDefinition(t *testing.T) {
 			counts[i] = int32(rng.Intn(20))
 		}
 	}
-	var features, in [Inputs]float32
-	for k := range features {
-		if k%4 > 0 {
-			features[k] = float32(math.Exp(20 * rng.Float64()))
+	features := drawn(rng)
+	var f [Padded]float32
+	var got [Outputs]float32
+	if !n.Coefficients(n.Stage(counts), &features, &f, &got) {
+		t.Fatal("good features refused")
+	}
+	for k, v := range f {
+		if k < Inputs && v != float32(features[k]) || k >= Inputs && v != 0 {
+			t.Errorf("feature %d is %g", k, v)
 		}
 	}
-	Normalise(&features, &in)
-	var got [Outputs]float32
-	n.Coefficients(n.Stage(counts), &in, &got)
 	var both [Algorithm + Schedule]float64
 	for c := range Algorithm {
 		both[c] = float64(w.Head1Bias[c])
@@ -123,7 +125,7 @@ func TestCoefficientsAgainstDefinition(t *testing.T) {
 	for c := range Schedule {
 		v := float64(w.Head2Bias[c])
 		for k := range Inputs {
-			v += float64(w.Head2Filter[c+Schedule*k]) * math.Log(float64(features[k])+1)
+			v += float64(w.Head2Filter[c+Schedule*k]) * math.Log(features[k]+1)
 		}
 		both[Algorithm+c] = max(0, v)
 	}
@@ -164,13 +166,15 @@ func FuzzParse(f *testing.F) {
 func BenchmarkCoefficients(b *testing.B) {
 	n := New(made(1))
 	s := n.Stage(make([]int32, Ops*Types))
-	in := [Inputs]float32{}
-	for k := range in {
-		in[k] = float32(k)
-	}
+	in := drawn(rand.New(rand.NewSource(1)))
+	var f [Padded]float32
 	var out [Outputs]float32
-	b.ReportAllocs()
-	for b.Loop() {
-		n.Coefficients(s, &in, &out)
+	for name, do := range kernels {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				do.evaluate(&n.w, s, &in, &f, &out)
+			}
+		})
 	}
 }
