@@ -5,6 +5,8 @@
 package feature
 
 import (
+	"slices"
+
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/space"
 )
@@ -30,23 +32,32 @@ func Stages(p *pipeline.Pipeline) []StageID {
 	return out
 }
 
-// Extractor computes features of states of one space. It keeps scratch memory
-// between calls, so that a call allocates nothing once it has seen states as
+// Extractor computes features of states of one space. It remembers what it computed
+// for the parts of loop nests that states share (see block), and keeps scratch
+// memory between calls, so that a call allocates nothing once it has seen states as
 // large; it is not safe for concurrent use.
 type Extractor struct {
 	sp      *space.Space
 	p       *pipeline.Pipeline
 	cores   int64
 	first   []int // number of each Func's first stage
-	order   []int // numbers of the stages in the order of Stages
+	place   []int // per stage, its place in the order of Stages, -1 for inputs
+	until   []int // per Func, how many stages of the Funcs before it that order has
 	stages  []stage
 	readers [][]pipeline.Reader
+	root    *space.Nest // that of the start; bounds at root are the same in all states
 
-	root  *space.Nest
-	sites []site // per stage
-	feats []Schedule
+	known cache
 
-	levels  []levelInfo // of the nest at hand, outermost first
+	// Of the state at hand.
+	blocks []*block
+	at     []position // per stage
+	sites  []site     // per stage, where it is needed: see prepare
+
+	// Of the block at hand.
+	nth     []int      // per stage, its place in block.computed
+	feats   []Schedule // per stage
+	calls   []call
 	pending []int
 	seen    []bool // Funcs
 	seenAt  []int  // those to clear
@@ -58,29 +69,34 @@ type stage struct {
 	*pipeline.Stage
 	fn, idx int
 	f       *pipeline.Func
-	loopOf  []int // per dimension of the Func, the loop over it, -1 for none
+	loopOf  []int   // per dimension of the Func, the loop over it, -1 for none
+	bytes   float64 // at root
+	least   float64 // points computed at least
 }
 
 // site says where a stage is computed and stored: levels of the nest, nil where
 // not known.
 type site struct {
-	compute, store, produce, innermost, task *space.Nest
-	computeAt, innermostAt                   int // indices of levels
-	inlined                                  bool
+	compute, store, produce, innermost *space.Nest
+	inlined                            bool
 }
 
-type levelInfo struct {
-	nest          *space.Nest
-	parent, depth int
-}
+// position is a level of the state's nest: that of blocks[block] with that number,
+// 0 being the root; block is nowhere for none.
+type position struct{ block, level int32 }
+
+const nowhere = -1
 
 // New prepares an extractor for states of sp.
 func New(sp *space.Space) *Extractor {
 	p := sp.Pipeline()
-	x := &Extractor{sp: sp, p: p, cores: int64(sp.Options().Parallelism), readers: p.Readers(), seen: make([]bool, len(p.Funcs))}
+	x := &Extractor{sp: sp, p: p, cores: int64(sp.Options().Parallelism), readers: p.Readers(), root: sp.Start().Root(),
+		seen: make([]bool, len(p.Funcs)), known: newCache()}
+	placed := 0
 	for f := range p.Funcs {
 		fn := &p.Funcs[f]
 		x.first = append(x.first, len(x.stages))
+		x.until = append(x.until, placed)
 		for s := range fn.Stages {
 			st := stage{Stage: &fn.Stages[s], fn: f, idx: s, f: fn, loopOf: make([]int, len(fn.Args))}
 			for d, arg := range fn.Args {
@@ -92,18 +108,54 @@ func New(sp *space.Space) *Extractor {
 					}
 				}
 			}
+			if sp.Scheduled(f) {
+				b := x.root.Bounds(f)
+				st.bytes, st.least = bytesComputed(fn, b), x.leastPoints(&st, b)
+			}
 			x.stages = append(x.stages, st)
+			if fn.Input {
+				x.place = append(x.place, -1)
+			} else {
+				x.place = append(x.place, placed+len(fn.Stages)-1-s)
+			}
 		}
 		if len(fn.Stages) == 0 { // an input takes one place, for its site
 			x.stages = append(x.stages, stage{Stage: &pipeline.Stage{}, fn: f, f: fn})
+			x.place = append(x.place, -1)
+		}
+		if !fn.Input {
+			placed += len(fn.Stages)
 		}
 	}
-	for _, id := range Stages(p) {
-		x.order = append(x.order, x.first[id.Func]+id.Stage)
-	}
+	x.until = append(x.until, placed)
+	x.at = make([]position, len(x.stages))
+	x.nth = make([]int, len(x.stages))
 	x.sites = make([]site, len(x.stages))
 	x.feats = make([]Schedule, len(x.stages))
+	for f := range p.Funcs {
+		if p.Funcs[f].Input {
+			x.sites[x.first[f]] = site{compute: x.root, store: x.root}
+		}
+	}
 	return x
+}
+
+// leastPoints are the points of a stage that must be computed: those of its loops at
+// root, where b is the region, or, where those are fewer, what its readers ask for.
+func (x *Extractor) leastPoints(st *stage, b *space.Bound) float64 {
+	least := 1.0
+	for _, l := range b.Loops(st.idx) {
+		least *= float64(l.Extent())
+	}
+	if len(st.f.Stages) > 1 || st.f.Output {
+		return least
+	}
+	inlined := 0.0
+	for _, r := range x.readers[st.fn] {
+		reader := &x.stages[x.first[r.Func]+r.Stage]
+		inlined += reader.least * float64(reader.Edges[r.Edge].Calls)
+	}
+	return min(least, inlined)
 }
 
 // Features appends the features of the stages that s schedules, in the order of
@@ -111,125 +163,150 @@ func New(sp *space.Space) *Extractor {
 // stages not yet scheduled it assumes the best: as far in as they could be, and
 // vectorised along whatever dimension suits each reader (section 3.2). Stages that
 // nothing needs have zeros.
+//
+// The parts of the nest below the root that the extractor has met before, in the
+// same surroundings, are taken over; the others are computed. The result is the same
+// to the bit.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
-	x.root = s.Root()
-	clear(x.sites)
-	clear(x.feats)
-	x.levels = x.levels[:0]
-	x.addSites(x.root, -1, nil)
-	x.guessSites()
-	x.rootLevel()
 	funcs, kind := s.Deciding()
 	if s.Complete() {
 		funcs = len(x.p.Funcs)
 	} else if kind == space.Tasks {
 		funcs++
 	}
-	for _, st := range x.order {
-		if x.stages[st].fn >= funcs {
-			break
-		}
-		dst = append(dst, x.feats[st])
+	x.prepare(s.Root())
+	x.guessSites(funcs)
+	from := len(dst)
+	dst = slices.Grow(dst, x.until[funcs])[:from+x.until[funcs]]
+	out := dst[from:]
+	clear(out)
+	live := int64(0)
+	for i, b := range x.blocks {
+		live += x.fill(out, b, x.result(int32(i), b))
 	}
+	for _, f := range s.Root().StoreAt {
+		live += int64(out[x.place[x.first[f]]][BytesAtProduction])
+	}
+	x.wholeNest(out, s.Root(), float64(live))
 	return dst
 }
 
-// addSites finds, of everything in n, where it is computed and stored.
-func (x *Extractor) addSites(n *space.Nest, parent int, task *space.Nest) {
-	at := len(x.levels)
-	depth := 0
-	if parent >= 0 {
-		depth = x.levels[parent].depth + 1
+// fill takes over what was computed of a block, and returns the storage in use in it.
+func (x *Extractor) fill(out []Schedule, b *block, r *result) int64 {
+	for i := range b.computed {
+		out[x.place[b.computed[i].stage]] = r.feats[i]
 	}
-	x.levels = append(x.levels, levelInfo{n, parent, depth})
-	if task == nil && !n.IsRoot() {
-		task = n
+	for i := range r.calls {
+		r.calls[i].addTo(&out[x.place[r.calls[i].stage]])
 	}
-	for _, c := range n.Children {
-		x.addSites(c, at, task)
+	for i := range b.inlined {
+		x.atRoot(&out[x.place[b.inlined[i].stage]], &b.inlined[i])
 	}
-	if parent >= 0 && x.levels[parent].nest.Func != n.Func {
-		t := &x.sites[x.first[n.Func]+n.Stage]
-		t.compute, t.computeAt, t.produce, t.task = x.levels[parent].nest, parent, n, task
-	}
-	for _, f := range n.StoreAt {
-		for s := range x.p.Funcs[f].Stages {
-			x.sites[x.first[f]+s].store = n
+	return r.live
+}
+
+// wholeNest sets the features that depend on everything: live is the storage in use
+// in the whole nest.
+func (x *Extractor) wholeNest(out []Schedule, root *space.Nest, live float64) {
+	for _, b := range x.blocks {
+		for i := range b.computed {
+			out[x.place[b.computed[i].stage]][WorkingSetAtRoot] = live
 		}
+		for i := range b.inlined {
+			out[x.place[b.inlined[i].stage]][WorkingSetAtRoot] = live
+		}
+		out[x.place[x.first[b.nest.Func]+b.nest.Stage]][WorkingSetAtProduction] = live
 	}
-	for _, in := range n.Inlined {
-		x.sites[x.first[in.Func]] = site{compute: n, store: n, produce: n, innermost: n, task: task,
-			computeAt: at, innermostAt: at, inlined: true}
-	}
-	if n.Innermost {
-		t := &x.sites[x.first[n.Func]+n.Stage]
-		t.innermost, t.innermostAt = n, at
+	for _, f := range root.StoreAt {
+		for s := range x.p.Funcs[f].Stages {
+			out[x.place[x.first[f]+s]][WorkingSetAtRealization] = live
+		}
 	}
 }
 
-// guessSites places what the state has not decided about: inputs and outputs at
-// root, others in the innermost level around all their readers.
-func (x *Extractor) guessSites() {
-	for f := range x.p.Funcs {
+// prepare finds the blocks of a nest, where in it each stage is, and, for stages at
+// root, what others need to know of them.
+func (x *Extractor) prepare(root *space.Nest) {
+	x.known.age()
+	x.blocks = x.blocks[:0]
+	for st := range x.at {
+		x.at[st] = position{block: nowhere}
+	}
+	for i, n := range root.Children {
+		b := x.known.find(n)
+		if b == nil {
+			b = x.known.add(n)
+			x.shape(b)
+			x.known.levels += len(b.levels)
+		}
+		x.blocks = append(x.blocks, b)
+		for k := range b.computed {
+			x.at[b.computed[k].stage] = position{int32(i), b.computed[k].level}
+		}
+		for k := range b.inlined {
+			x.at[b.inlined[k].stage] = position{int32(i), b.inlined[k].level}
+		}
+		x.sites[x.first[n.Func]+n.Stage] = site{compute: x.root, store: x.root, produce: n}
+	}
+}
+
+// guessSites places what the state, which has decided about so many Funcs, has not
+// decided about: outputs at root, others in the innermost level around all their
+// readers.
+func (x *Extractor) guessSites(decided int) {
+	for f := decided; f < len(x.p.Funcs); f++ {
 		fn := &x.p.Funcs[f]
 		if fn.Input {
-			x.sites[x.first[f]].compute, x.sites[x.first[f]].store = x.root, x.root
 			continue
 		}
-		if x.sites[x.first[f]].compute != nil {
-			continue
-		}
-		at := -1
+		at := position{block: nowhere}
 		if fn.Output {
-			at = 0
+			at = position{}
+		} else {
+			for _, r := range x.readers[f] {
+				if p := x.at[x.first[r.Func]+r.Stage]; p.block != nowhere {
+					at = x.around(at, p)
+				}
+			}
 		}
-		for _, r := range x.readers[f] {
-			t := &x.sites[x.first[r.Func]+r.Stage]
-			if fn.Output || t.compute == nil {
-				continue
-			}
-			l := t.computeAt
-			if t.innermost != nil {
-				l = t.innermostAt
-			}
-			if at >= 0 {
-				l = x.ancestor(at, l)
-			}
-			at = l
-		}
-		if at < 0 {
+		if at.block == nowhere {
 			continue // nothing reads it
 		}
+		level := x.root
+		if at.level > 0 {
+			level = x.blocks[at.block].levels[at.level].nest
+		}
 		for s := range fn.Stages {
-			t := &x.sites[x.first[f]+s]
-			t.compute, t.store, t.computeAt = x.levels[at].nest, x.levels[at].nest, at
+			x.at[x.first[f]+s] = at
+			x.sites[x.first[f]+s] = site{compute: level, store: level}
 		}
 	}
 }
 
-// ancestor is the deepest level around both a and b. Where one of two different
-// levels is around the other it is the level around both of them, as in Adams et
-// al.'s code, which their weights and search are used to.
-func (x *Extractor) ancestor(a, b int) int {
-	if a == b || a == 0 || b == 0 {
-		return min(a, b)
+// around is the deepest level around both a, which may be nowhere, and b. Where one
+// of two different levels is around the other it is the level around both of them,
+// as in Adams et al.'s code, which their weights and search are used to.
+func (x *Extractor) around(a, b position) position {
+	switch {
+	case a.block == nowhere || a == b:
+		return b
+	case a.level == 0 || b.level == 0 || a.block != b.block:
+		return position{}
 	}
-	for x.levels[a].depth > x.levels[b].depth {
-		a = x.levels[a].parent
+	levels := x.blocks[a.block].levels
+	for levels[a.level].depth > levels[b.level].depth {
+		a.level = levels[a.level].parent
 	}
-	for x.levels[b].depth > x.levels[a].depth {
-		b = x.levels[b].parent
+	for levels[b.level].depth > levels[a.level].depth {
+		b.level = levels[b.level].parent
 	}
 	for {
-		a, b = x.levels[a].parent, x.levels[b].parent
-		if a == b {
+		a.level, b.level = levels[a.level].parent, levels[b.level].parent
+		if a.level == b.level {
 			return a
 		}
 	}
 }
-
-// scheduled reports whether the state has decided about the stage.
-func (x *Extractor) scheduled(stage int) bool { return x.sites[stage].produce != nil }
 
 // vectorDim is the innermost dimension in the storage of what n computes. Adams et
 // al.'s code has 0 where there is nothing to vectorise.

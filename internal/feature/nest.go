@@ -15,46 +15,39 @@ type around struct {
 // unrollLimit is how many vectors are unrolled at most.
 const unrollLimit = 12
 
-// realise computes the features of what is stored in level n, which runs so many
-// times.
-func (x *Extractor) realise(n *space.Nest, instances int64) {
-	for _, f := range n.StoreAt {
-		fn := &x.p.Funcs[f]
-		b := n.Bounds(f)
-		for s := range fn.Stages {
-			st := x.first[f] + s
-			ft := &x.feats[st]
-			t := &x.sites[st]
-			points := 1.0
-			vectors, scalars := float64(instances), float64(instances)
-			vectorised := false
-			lanes := int64(max(1, fn.Stages[s].VectorSize))
-			for i, l := range b.Loops(s) {
-				e := l.Extent()
-				points *= float64(e)
-				if i == t.produce.VectorLoop {
-					vectors *= float64(e / lanes)
-					scalars *= float64(e % lanes)
-					vectorised = true
-				} else {
-					vectors *= float64(e)
-					scalars *= float64(e)
-				}
-			}
-			if !vectorised {
-				vectors = 0
-			}
-			ft[NumRealizations] = float64(instances)
-			ft[PointsComputedPerRealization] = points
-			ft[PointsComputedTotal] = points * float64(instances)
-			ft[NumVectors], ft[NumScalars] = vectors, scalars
-			ft[BytesAtRealization] = bytesComputed(fn, b)
-			ft[InnermostBytesAtRealization] = innermostBytes(fn, b, x.vectorDim(t.produce))
-			if !n.IsRoot() {
-				ft[BytesAtTask] = ft[BytesAtRealization]
-				ft[InnermostBytesAtTask] = ft[InnermostBytesAtRealization]
-			}
+// realise computes the features of a stage that is stored in level n, which runs so
+// many times.
+func (x *Extractor) realise(n *space.Nest, stage int, instances int64) {
+	st, t, ft := &x.stages[stage], &x.sites[stage], &x.feats[stage]
+	b := n.Bounds(st.fn)
+	points := 1.0
+	vectors, scalars := float64(instances), float64(instances)
+	vectorised := false
+	lanes := int64(max(1, st.VectorSize))
+	for i, l := range b.Loops(st.idx) {
+		e := l.Extent()
+		points *= float64(e)
+		if i == t.produce.VectorLoop {
+			vectors *= float64(e / lanes)
+			scalars *= float64(e % lanes)
+			vectorised = true
+		} else {
+			vectors *= float64(e)
+			scalars *= float64(e)
 		}
+	}
+	if !vectorised {
+		vectors = 0
+	}
+	ft[NumRealizations] = float64(instances)
+	ft[PointsComputedPerRealization] = points
+	ft[PointsComputedTotal] = points * float64(instances)
+	ft[NumVectors], ft[NumScalars] = vectors, scalars
+	ft[BytesAtRealization] = bytesComputed(st.f, b)
+	ft[InnermostBytesAtRealization] = innermostBytes(st.f, b, x.vectorDim(t.produce))
+	if !n.IsRoot() {
+		ft[BytesAtTask] = ft[BytesAtRealization]
+		ft[InnermostBytesAtTask] = ft[InnermostBytesAtRealization]
 	}
 }
 
@@ -73,21 +66,6 @@ func innermostBytes(fn *pipeline.Func, b *space.Bound, v int) float64 {
 		return float64(fn.BytesPerPoint)
 	}
 	return float64(fn.BytesPerPoint * b.Computed(v).Extent())
-}
-
-// rootLevel computes everything, from the root inwards.
-func (x *Extractor) rootLevel() {
-	x.realise(x.root, 1)
-	live := int64(0)
-	for _, c := range x.root.Children {
-		live += x.level(c, around{parent: x.root, instances: 1, parallelism: 1})
-	}
-	live = x.liveIn(x.root, live)
-	for st := range x.stages {
-		if x.scheduled(st) {
-			x.atRoot(st, live)
-		}
-	}
 }
 
 // liveIn adds to live, the storage in use inside the children of n, what n itself
@@ -109,27 +87,11 @@ func (x *Extractor) liveIn(n *space.Nest, live int64) int64 {
 	return live
 }
 
-// atRoot computes the features that compare with computing at root.
-func (x *Extractor) atRoot(st int, live int64) {
-	s := &x.stages[st]
-	ft := &x.feats[st]
-	b := x.root.Bounds(s.fn)
-	ft[BytesAtRoot] = bytesComputed(s.f, b)
-	ft[WorkingSetAtRoot] = float64(live)
-	ft[InnermostBytesAtRoot] = innermostBytes(s.f, b, x.vectorDim(x.sites[st].produce))
-	least := 1.0
-	for _, l := range b.Loops(s.idx) {
-		least *= float64(l.Extent())
-	}
-	if len(s.f.Stages) == 1 && !s.f.Output {
-		inlined := 0.0
-		for _, r := range x.readers[s.fn] {
-			calls := x.stages[x.first[r.Func]+r.Stage].Edges[r.Edge].Calls
-			inlined += x.feats[x.first[r.Func]+r.Stage][PointsComputedMinimum] * float64(calls)
-		}
-		least = min(least, inlined)
-	}
-	ft[PointsComputedMinimum] = least
+// atRoot sets the features that compare with computing at root.
+func (x *Extractor) atRoot(ft *Schedule, c *placed) {
+	st := &x.stages[c.stage]
+	ft[BytesAtRoot], ft[PointsComputedMinimum] = st.bytes, st.least
+	ft[InnermostBytesAtRoot] = innermostBytes(st.f, x.root.Bounds(st.fn), x.vectorDim(c.site.produce))
 }
 
 // level computes the features of everything inside n and returns the storage in
@@ -139,7 +101,11 @@ func (x *Extractor) level(n *space.Nest, up around) int64 {
 	s, ft := &x.stages[st], &x.feats[st]
 	iterations, tasks := x.iterations(n, up)
 	in := around{parent: n, grandparent: up.parent, instances: up.instances * iterations, parallelism: up.parallelism * tasks}
-	x.realise(n, in.instances)
+	for _, f := range n.StoreAt {
+		for s := range x.p.Funcs[f].Stages {
+			x.realise(n, x.first[f]+s, in.instances)
+		}
+	}
 	if n.Innermost {
 		ft[VectorSize] = 1
 		if n.VectorLoop >= 0 {
@@ -190,7 +156,17 @@ func (x *Extractor) level(n *space.Nest, up around) int64 {
 		x.loaded(n, st, up, in.instances)
 	}
 	for _, i := range n.Inlined {
-		x.inline(i, ft, s, in.instances, up.parallelism)
+		x.calls = append(x.calls, call{
+			stage:       x.first[i.Func],
+			calls:       float64(i.Calls),
+			evaluations: float64(i.Calls * in.instances),
+			vectors:     ft[NumVectors],
+			scalars:     ft[NumScalars],
+			lanes:       ft[VectorSize],
+			native:      float64(s.VectorSize),
+			pureExtent:  ft[InnermostPureLoopExtent],
+			parallelism: float64(up.parallelism),
+		})
 	}
 	return live
 }
@@ -243,24 +219,31 @@ func (x *Extractor) unrolled(n *space.Nest, up around) float64 {
 	return pure
 }
 
-// inline adds one place where a Func is inlined, a level of stage s with features
-// ft that runs so many times.
-func (x *Extractor) inline(in space.Inlined, ft *Schedule, s *stage, instances, parallelism int64) {
-	to := &x.feats[x.first[in.Func]]
-	calls := float64(in.Calls)
-	to[InlinedCalls] += float64(in.Calls * instances)
-	to[NumVectors] += calls * ft[NumVectors]
-	to[NumScalars] += calls * ft[NumScalars]
-	to[NativeVectorSize] = float64(s.VectorSize)
+// call is one place where a Func is inlined: what the Func's features take from the
+// level that calls it.
+type call struct {
+	stage                               int // the Func's
+	calls, evaluations                  float64
+	vectors, scalars, lanes, pureExtent float64
+	native                              float64 // lanes natural for the caller
+	parallelism                         float64
+}
+
+// addTo adds the place to the features of the Func.
+func (c *call) addTo(to *Schedule) {
+	to[InlinedCalls] += c.evaluations
+	to[NumVectors] += c.calls * c.vectors
+	to[NumScalars] += c.calls * c.scalars
+	to[NativeVectorSize] = c.native
 	if to[VectorSize] > 0 {
-		to[VectorSize] = min(to[VectorSize], float64(s.VectorSize))
+		to[VectorSize] = min(to[VectorSize], c.native)
 	} else {
-		to[VectorSize] = ft[VectorSize]
+		to[VectorSize] = c.lanes
 	}
 	if to[InnermostPureLoopExtent] > 0 {
-		to[InnermostPureLoopExtent] = min(to[InnermostPureLoopExtent], ft[InnermostPureLoopExtent])
+		to[InnermostPureLoopExtent] = min(to[InnermostPureLoopExtent], c.pureExtent)
 	} else {
-		to[InnermostPureLoopExtent] = ft[InnermostPureLoopExtent]
+		to[InnermostPureLoopExtent] = c.pureExtent
 	}
-	to[InnerParallelism], to[OuterParallelism] = 1, float64(parallelism)
+	to[InnerParallelism], to[OuterParallelism] = 1, c.parallelism
 }

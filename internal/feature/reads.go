@@ -112,7 +112,11 @@ func (x *Extractor) regions(fp *footprint, fn *pipeline.Func, t *site, f int, at
 		storedLines /= storedLongest
 	}
 	fp.allocations += computedBytes
-	if inner := int64(x.feats[x.first[f]][NumRealizations]); known && !fn.Input && inner > runs && inner/runs > 1 {
+	inner := int64(1)
+	if known && !t.store.IsRoot() {
+		inner = int64(x.feats[x.first[f]][NumRealizations])
+	}
+	if inner > runs && inner/runs > 1 {
 		// It is stored inside the loops of its reader; folding keeps it that small.
 		fp.bytes += storedBytes
 		fp.lines += storedLines
