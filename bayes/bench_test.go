@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/problems"
 	"github.com/protuner/protuner/bayes/space"
 )
 
@@ -22,19 +23,19 @@ func BenchmarkQuality(b *testing.B) {
 	if v := os.Getenv("PRESETS"); v != "" {
 		names = strings.Split(v, ",")
 	}
-	all := problems(b)
+	list := all(b)
 	if v := os.Getenv("PROBLEMS"); v != "" {
-		kept := all[:0]
-		for _, p := range all {
-			if strings.Contains(","+v+",", ","+p.name+",") {
+		kept := list[:0]
+		for _, p := range list {
+			if strings.Contains(","+v+",", ","+p.Name+",") {
 				kept = append(kept, p)
 			}
 		}
-		all = kept
+		list = kept
 	}
 	best := map[string]float64{}
-	for _, p := range all {
-		best[p.name] = optimum(b, p)
+	for _, p := range list {
+		best[p.Name] = optimum(b, p)
 	}
 	for _, name := range names {
 		o, err := bayes.Preset(name)
@@ -44,19 +45,19 @@ func BenchmarkQuality(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			at := []int{20, 40, 60, 100}
 			sums := make([]float64, len(at))
-			each := make([]float64, len(all))
+			each := make([]float64, len(list))
 			late, failed := 0.0, 0.0
 			for seed := range b.N {
-				for k, p := range all {
+				for k, p := range list {
 					o.Seed, o.NoDefault = int64(seed+1), true
 					s := play(b, p, o, nil, 100)
 					trace := s.Trace()
 					for i, n := range at {
-						v := math.Log(trace[n-1] / best[p.name])
+						v := math.Log(trace[n-1] / best[p.Name])
 						if math.IsNaN(v) {
 							v = math.Log(100)
 						}
-						sums[i] += v / float64(b.N*len(all))
+						sums[i] += v / float64(b.N*len(list))
 						if n == 60 {
 							each[k] += v / float64(b.N)
 						}
@@ -72,8 +73,8 @@ func BenchmarkQuality(b *testing.B) {
 			for i, n := range []string{"@20", "@40", "@60", "@100"} {
 				b.ReportMetric(math.Exp(sums[i]), n)
 			}
-			for k, p := range all {
-				b.ReportMetric(math.Exp(each[k]), p.name+"@60")
+			for k, p := range list {
+				b.ReportMetric(math.Exp(each[k]), p.Name+"@60")
 			}
 			b.ReportMetric(100*failed/late, "%failed")
 		})
@@ -86,20 +87,20 @@ func optimum(b *testing.B, p problem) float64 {
 	best := math.Inf(1)
 	rng := rand.New(rand.NewSource(1))
 	value := func(x space.Point) float64 {
-		if o := p.cost(p.space.Config(x)); o.Status == bayes.OK {
+		if o := p.Cost(p.Space.Config(x)); o.Status == bayes.OK {
 			return o.Value
 		}
 		return math.Inf(1)
 	}
 	for range 200 {
-		x, err := p.space.Sample(rng)
+		x, err := p.Space.Sample(rng)
 		if err != nil {
 			b.Fatal(err)
 		}
 		at := value(x)
 		for range 100 { // with reals there is always a little more to gain
 			from := at
-			for _, y := range p.space.Neighbors(nil, x, rng) {
+			for _, y := range p.Space.Neighbors(nil, x, rng) {
 				if v := value(y); v < at {
 					x, at = y, v
 				}
@@ -117,7 +118,7 @@ func optimum(b *testing.B, p problem) float64 {
 // parameters.
 func BenchmarkAsk(b *testing.B) {
 	ctx := context.Background()
-	p := eight(b)
+	p := problems.Eight(all(b)[0])
 	for _, name := range []string{"default", "paper", "forest", "bandit", "ytopt-forest"} {
 		o, err := bayes.Preset(name)
 		if err != nil {
@@ -127,11 +128,11 @@ func BenchmarkAsk(b *testing.B) {
 			for i := 0; i < b.N; {
 				b.StopTimer()
 				o.Seed = int64(i)
-				s, err := bayes.Open(ctx, p.space, o, nil)
+				s, err := bayes.Open(ctx, p.Space, o, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
-				draw, err := bayes.Open(ctx, p.space, bayes.Options{Seed: o.Seed, Method: bayes.Uniform}, nil)
+				draw, err := bayes.Open(ctx, p.Space, bayes.Options{Seed: o.Seed, Method: bayes.Uniform}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -140,7 +141,7 @@ func BenchmarkAsk(b *testing.B) {
 					b.Fatal(err)
 				}
 				for _, t := range warm {
-					if err := s.Import(ctx, t.Config, p.cost(t.Config)); err != nil {
+					if err := s.Import(ctx, t.Config, p.Cost(t.Config)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -153,7 +154,7 @@ func BenchmarkAsk(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if err := s.Tell(ctx, t[0].ID, p.cost(t[0].Config)); err != nil {
+					if err := s.Tell(ctx, t[0].ID, p.Cost(t[0].Config)); err != nil {
 						b.Fatal(err)
 					}
 					if n >= 10 {
@@ -163,12 +164,4 @@ func BenchmarkAsk(b *testing.B) {
 			}
 		})
 	}
-}
-
-// eight is a problem of 8 parameters of all types with hidden constraints.
-func eight(t testing.TB) problem {
-	s := readSpace(t, "spmm")
-	params := append(s.Params(), powersOf2("vec", 1, 32), powersOf2("pf", 1, 64))
-	inner := problems(t)[0]
-	return problem{"eight", mustSpace(t, params, s.Constraints()...), nil}.with(inner)
 }

@@ -50,13 +50,13 @@ func child(path string) error {
 		return err
 	}
 	var t testing.B // only for the helpers' failures
-	p := problems(&t)[3]
+	p := all(&t)[3]
 	store, err := openStore(path)
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	s, err := bayes.Open(ctx, p.space, killOptions(&t), store)
+	s, err := bayes.Open(ctx, p.Space, killOptions(&t), store)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func child(path string) error {
 		}
 		fmt.Fprintf(log, "begin %v\n", trials[0].Config)
 		time.Sleep(6 * time.Millisecond)
-		if err := s.Tell(ctx, trials[0].ID, p.cost(trials[0].Config)); err != nil {
+		if err := s.Tell(ctx, trials[0].ID, p.Cost(trials[0].Config)); err != nil {
 			return err
 		}
 		fmt.Fprintf(log, "told %v\n", trials[0].Config)
@@ -85,7 +85,7 @@ func TestKillAndResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := problems(t)[3]
+	p := all(t)[3]
 	want := configs(play(t, p, killOptions(t), nil, killTrials))
 	for _, name := range []string{"kill.jsonl", "kill.db"} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestKillAndResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := bayes.Open(context.Background(), p.space, killOptions(t), store)
+			s, err := bayes.Open(context.Background(), p.Space, killOptions(t), store)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -46,7 +46,7 @@ func TestServe(t *testing.T) {
 	c := client{t, reqW, bufio.NewScanner(resR)}
 
 	hello := c.talk(`{"op":"hello"}`)
-	if hello["ok"] != true || hello["protocol"] != 1.0 || hello["size"] != p.space.Size() || len(hello["parameters"].([]any)) != 3 {
+	if hello["ok"] != true || hello["protocol"] != 1.0 || hello["size"] != p.Space.Size() || len(hello["parameters"].([]any)) != 3 {
 		t.Errorf("hello: %v", hello)
 	}
 	for line, want := range map[string]string{
@@ -90,7 +90,7 @@ func TestServe(t *testing.T) {
 	if a["exhausted"] != true || a["ok"] != true {
 		t.Errorf("at the end: %v", a)
 	}
-	if a := c.talk(`{"op":"trials"}`); len(a["trials"].([]any)) != int(p.space.Size()) {
+	if a := c.talk(`{"op":"trials"}`); len(a["trials"].([]any)) != int(p.Space.Size()) {
 		t.Errorf("trials: %v", a)
 	}
 	if a := c.talk(`{"op":"importance"}`); a["ok"] != true || len(a["importance"].([]any)) != 3 {

@@ -13,7 +13,7 @@ import (
 )
 
 func evaluator(p problem) bayes.Evaluator {
-	return bayes.EvaluatorFunc(func(_ context.Context, t bayes.Trial) bayes.Outcome { return p.cost(t.Config) })
+	return bayes.EvaluatorFunc(func(_ context.Context, t bayes.Trial) bayes.Outcome { return p.Cost(t.Config) })
 }
 
 func TestRunStops(t *testing.T) {
@@ -35,7 +35,7 @@ func TestRunStops(t *testing.T) {
 		t.Errorf("again: %v %v after %d trials", stop, err, len(s.Trials()))
 	}
 	stop, err = bayes.Run(ctx, s, evaluator(p), bayes.RunOptions{})
-	if stop != bayes.Exhausted || err != nil || len(s.Trials()) != int(p.space.Size()) {
+	if stop != bayes.Exhausted || err != nil || len(s.Trials()) != int(p.Space.Size()) {
 		t.Errorf("%v %v after %d trials", stop, err, len(s.Trials()))
 	}
 	if _, err := bayes.Run(ctx, s, evaluator(p), bayes.RunOptions{Parallel: -1}); err == nil {
@@ -45,7 +45,7 @@ func TestRunStops(t *testing.T) {
 
 // TestRunInterrupted: what was under way stays pending and comes first later.
 func TestRunInterrupted(t *testing.T) {
-	p := problems(t)[0]
+	p := all(t)[0]
 	for _, deadline := range []bool{false, true} {
 		s := open(t, p, small(t, "uniform"), nil)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -56,7 +56,7 @@ func TestRunInterrupted(t *testing.T) {
 		n := 0
 		stop, err := bayes.Run(ctx, s, bayes.EvaluatorFunc(func(ctx context.Context, tr bayes.Trial) bayes.Outcome {
 			if n++; n < 4 {
-				return p.cost(tr.Config)
+				return p.Cost(tr.Config)
 			}
 			if !deadline {
 				cancel()
@@ -111,11 +111,11 @@ func (s *staged) Evaluate(_ context.Context, t bayes.Trial) bayes.Outcome {
 	}
 	defer s.measuring.Add(-1)
 	s.measured.Add(1)
-	return s.p.cost(t.Config)
+	return s.p.Cost(t.Config)
 }
 
 func TestRunPreparesInParallelAndMeasuresAlone(t *testing.T) {
-	p := problems(t)[0]
+	p := all(t)[0]
 	s := open(t, p, small(t, "default"), nil)
 	e := &staged{p: p}
 	e.meet.Add(3)

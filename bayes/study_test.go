@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/problems"
 	"github.com/protuner/protuner/bayes/space"
 )
 
 func open(t testing.TB, p problem, o bayes.Options, store bayes.Store) *bayes.Study {
 	t.Helper()
-	s, err := bayes.Open(context.Background(), p.space, o, store)
+	s, err := bayes.Open(context.Background(), p.Space, o, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func open(t testing.TB, p problem, o bayes.Options, store bayes.Store) *bayes.St
 
 func TestTellRefuses(t *testing.T) {
 	ctx := context.Background()
-	s := open(t, problems(t)[0], bayes.Options{}, nil)
+	s := open(t, all(t)[0], bayes.Options{}, nil)
 	asked, err := s.Ask(ctx, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -58,12 +59,12 @@ func TestTellRefuses(t *testing.T) {
 
 func TestStartDefaultImport(t *testing.T) {
 	ctx := context.Background()
-	p := problems(t)[0]
-	expert, err := p.space.ParseJSON([]byte(`{"cs":32,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
+	p := all(t)[0]
+	expert, err := p.Space.ParseJSON([]byte(`{"cs":32,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := p.space.ParseJSON([]byte(`{"cs":64,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
+	known, err := p.Space.ParseJSON([]byte(`{"cs":64,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestStartDefaultImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	def, err := p.space.Default()
+	def, err := p.Space.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestStartDefaultImport(t *testing.T) {
 
 func TestWarmStartHelps(t *testing.T) {
 	ctx := context.Background()
-	p := problems(t)[0]
+	p := all(t)[0]
 	cold := play(t, p, small(t, "default"), nil, 40)
 	s := open(t, p, small(t, "default"), nil)
 	for _, tr := range cold.Trials() {
@@ -129,7 +130,7 @@ func TestOptionsValidate(t *testing.T) {
 		"threshold is a prob":       {Feasibility: bayes.Feasibility{Threshold: 2}},
 		"belongs to no space":       {Start: []space.Config{{}}},
 	} {
-		_, err := bayes.Open(context.Background(), problems(t)[0].space, o, nil)
+		_, err := bayes.Open(context.Background(), all(t)[0].Space, o, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -153,13 +154,13 @@ func TestOptionsValidate(t *testing.T) {
 
 func TestStoreRefusesAnotherStudy(t *testing.T) {
 	ctx := context.Background()
-	ps := problems(t)
+	ps := all(t)
 	for name, store := range stores(t) {
 		if err := open(t, ps[0], bayes.Options{Seed: 1}, store()).Close(); err != nil {
 			t.Fatal(err)
 		}
 		st := store()
-		_, err := bayes.Open(ctx, ps[0].space, bayes.Options{Seed: 2}, st)
+		_, err := bayes.Open(ctx, ps[0].Space, bayes.Options{Seed: 2}, st)
 		if !errors.Is(err, bayes.ErrMismatch) || !strings.Contains(err.Error(), `"seed":1`) {
 			t.Errorf("%s: another seed: %v", name, err)
 		}
@@ -167,7 +168,7 @@ func TestStoreRefusesAnotherStudy(t *testing.T) {
 			t.Fatal(err)
 		}
 		st = store()
-		_, err = bayes.Open(ctx, ps[1].space, bayes.Options{Seed: 1}, st)
+		_, err = bayes.Open(ctx, ps[1].Space, bayes.Options{Seed: 1}, st)
 		if !errors.Is(err, bayes.ErrMismatch) || !strings.Contains(err.Error(), "other parameters or constraints") {
 			t.Errorf("%s: another space: %v", name, err)
 		}
@@ -220,7 +221,7 @@ func TestJSONLinesRepairsATornLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if _, err := bayes.Open(context.Background(), p.space, bayes.Options{}, st); err == nil || !strings.Contains(err.Error(), "line 3") {
+	if _, err := bayes.Open(context.Background(), p.Space, bayes.Options{}, st); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("damaged line: %v", err)
 	}
 }
@@ -271,7 +272,7 @@ func TestStoreFailureLosesNothing(t *testing.T) {
 }
 
 func TestSearchBeatsRandom(t *testing.T) {
-	p := problems(t)[2]
+	p := all(t)[2]
 	logs := map[string]float64{}
 	for _, name := range []string{"default", "uniform", "bandit"} {
 		for seed := range int64(4) {
@@ -290,7 +291,7 @@ func TestSearchBeatsRandom(t *testing.T) {
 // TestFeasibilityIsLearned: with the model of hidden constraints fewer
 // suggestions fail than without.
 func TestFeasibilityIsLearned(t *testing.T) {
-	p := problems(t)[4]
+	p := all(t)[4]
 	failed := func(o bayes.Options) (n int) {
 		for seed := range int64(3) {
 			o.Seed = seed
@@ -314,7 +315,7 @@ func TestThousandParametersSearch(t *testing.T) {
 	for i := range 1000 {
 		params = append(params, space.Param{Name: fmt.Sprintf("x%d", i), Type: space.Integer, Min: 0, Max: 9})
 	}
-	p := problem{"thousand", mustSpace(t, params), func(c space.Config) bayes.Outcome { return bayes.Value(1 + c.Float("x3")) }}
+	p := problem{Name: "thousand", Space: mustSpace(t, params), Cost: func(c space.Config) bayes.Outcome { return bayes.Value(1 + c.Float("x3")) }}
 	s := play(t, p, small(t, "default"), nil, 7)
 	if len(s.Trials()) != 7 {
 		t.Errorf("%d trials", len(s.Trials()))
@@ -322,9 +323,9 @@ func TestThousandParametersSearch(t *testing.T) {
 }
 
 func TestImportance(t *testing.T) {
-	p := problems(t)[0]
-	p.cost = func(c space.Config) bayes.Outcome {
-		return bayes.Value(hump(c.Float("cs"), 64, 1) * (1 + 0.1*c.Float("ont")/32))
+	p := all(t)[0]
+	p.Cost = func(c space.Config) bayes.Outcome {
+		return bayes.Value(problems.Hump(c.Float("cs"), 64, 1) * (1 + 0.1*c.Float("ont")/32))
 	}
 	s := play(t, p, small(t, "default"), nil, 3)
 	if _, err := s.Importance(); !errors.Is(err, bayes.ErrTooFew) {
