@@ -111,7 +111,7 @@ struct TimingProtocol {
     int64_t min_total_ns = 30000000;  // sample for at least this long
     int64_t min_samples = 3;
     int64_t max_samples = 200;
-    // Stop once the best of two samples is above this, or the first execution far above;
+    // Stop once the best of two samples is above this, or the first execution is far above;
     // 0 never.
     int64_t give_up_ns = 0;
 };
@@ -125,13 +125,13 @@ public:
     // Makes outputs of the given size, each element other than it should become. Does
     // nothing where they have that size and were made for it.
     void allocate(size_t size);
-    // One execution into the outputs there are.
-    void run();
+    // One execution into the outputs there are; returns the nanoseconds it took.
+    int64_t once();
     // Compares the outputs with the reference's, and looks for writes beside them and
     // into the inputs.
     CheckResult compare(const Tolerance &tolerance) const;
-    // Nanoseconds of single executions, in order.
-    std::vector<int64_t> time(const TimingProtocol &protocol);
+    // Nanoseconds of single executions, in order, after a first one that took so long.
+    std::vector<int64_t> time(const TimingProtocol &protocol, int64_t first);
 
 private:
     EntryPoint entry_;

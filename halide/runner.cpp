@@ -83,11 +83,11 @@ Json run(const char *library, const std::string &function, const Json &request) 
     size_t sizes = lenient ? 1 : data.sizes;
     for (size_t size = sizes; size-- > 0;) {
         bench.allocate(size);
-        bench.run();
+        bench.once();
         CheckResult r = bench.compare(tolerance);
         if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
     }
-    std::vector<int64_t> samples = bench.time(protocol);
+    std::vector<int64_t> samples = bench.time(protocol, bench.once());
     CheckResult r = bench.compare(tolerance);
     if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
     return Json::object().set("status", "ok").set("samples", Json(samples));

@@ -43,8 +43,8 @@ func serveGenerator(t *testing.T, version, source, name string, o Options, so Se
 }
 
 // raceRuns is how many runs may pass before a race has to be found. Each run looks
-// at three executions (two checked, the last timed one) and a quarter of them is
-// spoilt, so one that is not found in 20 would be a chance of 0.75^60, 3e-8. A
+// at its last execution and the first one at its first too, and a quarter of them is
+// spoilt, so one that is not found in 60 would be a chance of 0.75^62, 2e-8. A
 // candidate that is spoilt more rarely passes screening more easily, which is why
 // finalists are looked at again in each lap of their race.
 const raceRuns = 60

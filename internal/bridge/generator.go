@@ -117,6 +117,15 @@ func (g *Generator) Target() string {
 	return "host"
 }
 
+// Strict is the same Generator compiled so that floating-point operations are neither
+// fused nor reordered.
+func (g *Generator) Strict() *Generator {
+	strict := *g
+	strict.Params = slices.DeleteFunc(slices.Clone(g.Params), func(p Param) bool { return p.Name == "target" })
+	strict.Params = append(strict.Params, Param{Name: "target", Value: g.Target() + "-strict_float"})
+	return &strict
+}
+
 // arguments is the Generator's command line: what the caller wants written, the
 // parameters, and what comes with an autoscheduler.
 func (g *Generator) arguments(outputs []string, autoscheduler ...string) []string {

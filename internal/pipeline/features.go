@@ -1,5 +1,10 @@
 package pipeline
 
+import (
+	"slices"
+	"strings"
+)
+
 // NumFeatures is the length of Stage.Features.
 const NumFeatures = len(FeatureRows) * len(FeatureTypes)
 
@@ -38,6 +43,13 @@ func (p *Pipeline) UsesFloats() bool {
 		}
 	}
 	return false
+}
+
+// HasIntegerOutput says whether any value of an output is an integer.
+func (p *Pipeline) HasIntegerOutput() bool {
+	return slices.ContainsFunc(p.Funcs, func(f Func) bool {
+		return f.Output && slices.ContainsFunc(f.Types, func(t string) bool { return strings.Contains(t, "int") })
+	})
 }
 
 // firstFloat is the first of the floating-point columns of FeatureTypes.

@@ -138,8 +138,21 @@ func (t *tuner) roundTold(most int) func(int) {
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
 	function := t.function()
+	exact, err := t.newExact(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer exact.close()
 	var failures error
 	for _, s := range order {
+		if err := exact.check(ctx, s); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			t.events.note("left out: %v", err)
+			failures = errors.Join(failures, err)
+			continue
+		}
 		source, err := t.source(s)
 		if err != nil {
 			return nil, err

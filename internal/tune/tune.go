@@ -60,6 +60,7 @@ type tuner struct {
 	gen      *bridge.Generator
 	pipe     *pipeline.Pipeline
 	space    *space.Space
+	inputs   []bridge.Input
 	scratch  string // everything of this run that nobody keeps
 	server   *bridge.Server
 	ref      *bridge.Reference
@@ -94,14 +95,13 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	}
 	defer db.Close()
 	defer func() { os.RemoveAll(t.scratch) }()
-	inputs, err := t.describe(ctx)
-	if err != nil {
+	if err := t.describe(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.begin(ctx, db, inputs); err != nil {
+	if err := t.begin(ctx, db); err != nil {
 		return nil, err
 	}
-	if err := t.serve(ctx, inputs); err != nil {
+	if err := t.serve(ctx); err != nil {
 		return nil, err
 	}
 	defer t.server.Close()
@@ -125,41 +125,40 @@ type UsageError struct{ error }
 func (e *UsageError) Unwrap() error { return e.error }
 
 // describe opens the Generator and makes its inputs.
-func (t *tuner) describe(ctx context.Context) (list []bridge.Input, err error) {
+func (t *tuner) describe(ctx context.Context) (err error) {
 	t.events.phase("describing")
 	g := t.o.Generator
 	g.Threads = t.o.Threads
 	if t.gen, err = bridge.Open(ctx, g); err != nil {
 		var missing *bridge.MissingError
 		if errors.As(err, &missing) && !missing.Named {
-			return nil, err // the machine lacks it; nothing the user gave is wrong
+			return err // the machine lacks it; nothing the user gave is wrong
 		}
-		return nil, &UsageError{err}
+		return &UsageError{err}
 	}
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
-		return nil, &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
+		return &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
 	}
 	for _, r := range t.pipe.Refusals {
-		return nil, &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
+		return &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
 	}
 	t.o.Protocol = t.o.Protocol.ForPipeline(t.pipe)
 	if t.scratch, err = bridge.NewScratch(); err != nil {
-		return nil, err
+		return err
 	}
-	inputs, err := measure.Inputs(t.pipe, t.o.Inputs, inputSeed, t.scratch)
-	if err != nil {
-		return nil, &UsageError{err}
+	if t.inputs, err = measure.Inputs(t.pipe, t.o.Inputs, inputSeed, t.scratch); err != nil {
+		return &UsageError{err}
 	}
-	return inputs, nil
+	return nil
 }
 
-func (t *tuner) begin(ctx context.Context, db *tunedb.DB, inputs []bridge.Input) error {
+func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	so := space.Defaults(t.o.Threads)
 	var err error
 	if t.space, err = space.New(t.pipe, so); err != nil {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
 	}
-	w, err := workload(t.o, t.gen, t.pipe, inputs)
+	w, err := workload(t.o, t.gen, t.pipe, t.inputs)
 	if err != nil {
 		return err
 	}
@@ -174,10 +173,10 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB, inputs []bridge.Input)
 	return nil
 }
 
-func (t *tuner) serve(ctx context.Context, inputs []bridge.Input) (err error) {
+func (t *tuner) serve(ctx context.Context) (err error) {
 	t.events.phase("reference")
 	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
-		MemoryBytes: t.o.CandidateMemory, BuildTime: t.buildLimit(), Inputs: inputs,
+		MemoryBytes: t.o.CandidateMemory, BuildTime: t.buildLimit(), Inputs: t.inputs,
 		CPUs: measure.PhysicalCPUs(t.o.Threads), Scratch: t.scratch,
 	})
 	if err != nil {
