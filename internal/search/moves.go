@@ -30,6 +30,9 @@ var moves = []move{
 	{"crossover", (*mover).crossover},
 }
 
+// varied is how many of the moves need no other parent: the first ones.
+var varied = len(moves) - 1
+
 // mover makes moves.
 type mover struct {
 	sp  *space.Space

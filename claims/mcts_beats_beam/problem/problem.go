@@ -1,0 +1,64 @@
+// Package problem is what claims about searches share: a Generator as a problem to
+// search, with Adams et al.'s space and the weights that Halide ships.
+package problem
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/nn"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// Apps are those of apps/ that figures are given for.
+var Apps = []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"}
+
+// Source is the Generator of one of Apps. Claims run from the repository's root.
+func Source(app string) string { return filepath.Join("apps", app, app+"_generator.cpp") }
+
+// Opened is a Generator with a space and a model of it.
+type Opened struct {
+	Gen   *bridge.Generator
+	Space *space.Space
+	Model *cost.Model
+}
+
+// Open opens a Generator's source with the installed Halide of a version, for so
+// many cores. Folders are where its headers are.
+func Open(ctx context.Context, source, version string, cores int, folders ...string) (*Opened, error) {
+	o := bridge.Options{Path: source, HalideDir: filepath.Join(bridge.DataDir(), "halide", version)}
+	for _, f := range folders {
+		o.CompileFlags = append(o.CompileFlags, "-I"+f)
+	}
+	g, err := bridge.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := g.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sp, err := space.New(p, space.Adams(cores))
+	if err != nil {
+		return nil, err
+	}
+	plugin := g.Toolchain.Halide.Plugins["adams2019"]
+	w, err := nn.ReadFile(plugin)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", plugin, err)
+	}
+	m, err := cost.New(w, p, cores)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{g, sp, m}, nil
+}
+
+// Problem is the search for a schedule of low predicted cost.
+func (o *Opened) Problem(workers int) search.Problem {
+	return search.Problem{Root: search.Start(o.Space), Evaluator: search.NewModelEvaluator(o.Space, o.Model), Workers: workers}
+}

@@ -1,0 +1,201 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+)
+
+// MCTS is ProTuner's search: an ensemble of trees, some of which roll out greedily,
+// which search below a common root and then move it together, one decision at a
+// time (ProTuner, section 4, figures 3 and 6). docs/search.md has it in full and
+// says how our reading differs from the text.
+type MCTS struct{ o MCTSOptions }
+
+// NewMCTS makes an ensemble; it panics on options that do not validate.
+func NewMCTS(o MCTSOptions) *MCTS {
+	if err := o.Validate(); err != nil {
+		panic(err)
+	}
+	return &MCTS{o}
+}
+
+type ensemble struct {
+	o     MCTSOptions
+	m     *meter
+	trees []*tree
+	root  Node
+	depth int
+	best  Solution // that the root moves towards
+	beat  float64  // the lowest cost known when the root was chosen
+	roots []Root
+}
+
+// Search implements Searcher. Without a RootTime it needs a budget.
+func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
+	if err := p.validate(); err != nil {
+		return Result{}, err
+	}
+	if err := b.validate(x.o.RootTime == 0); err != nil {
+		return Result{}, err
+	}
+	e := &ensemble{o: x.o, m: newMeter(p, b), root: p.Root, best: Solution{Cost: math.Inf(1)}, beat: math.Inf(1)}
+	n := x.o.Standard + x.o.Greedy
+	for i := range n {
+		t := &tree{
+			o: x.o, m: e.m, index: i, greedy: i < x.o.Greedy, seed: seed, beat: math.Inf(1),
+			incumbent: Solution{Cost: math.Inf(1)}, found: newShelf(p), limit: math.MaxInt64,
+		}
+		if b.Evaluations > 0 {
+			t.limit = share(b.Evaluations, n, i)
+		}
+		e.trees = append(e.trees, t)
+	}
+	in, cancel := e.m.within(ctx)
+	defer cancel()
+	err := e.search(in, seed)
+	found := newShelf(p)
+	for _, t := range e.trees {
+		found.merge(t.found)
+	}
+	r, err := e.m.result(ctx, found, e.root, seed, err)
+	if x.o.Choose != nil && e.best.Node != nil {
+		r.Solution = e.best
+	}
+	r.Roots = e.roots
+	return r, err
+}
+
+// share is the i-th of n nearly equal parts of a whole.
+func share(whole int64, n, i int) int64 {
+	return whole*int64(i+1)/int64(n) - whole*int64(i)/int64(n)
+}
+
+func (e *ensemble) search(ctx context.Context, seed int64) error {
+	if e.root.Complete() {
+		t := e.trees[0]
+		t.plant(e.root, 0)
+		t.limit = max(t.limit, 1)
+		return t.round(ctx, 1)
+	}
+	for !e.root.Complete() {
+		if e.m.over(ctx) {
+			return errBudget
+		}
+		if err := e.atRoot(ctx, seed); err != nil {
+			return err
+		}
+		next, tree, err := e.next(ctx)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			return nil
+		}
+		e.root = next
+		e.depth++
+		e.roots = append(e.roots, Root{Tree: tree, Best: e.beat, Evaluations: e.m.evals.Load()})
+		e.m.event("root")
+	}
+	return nil
+}
+
+// atRoot lets every tree search below the root for its part of what is left.
+func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
+	// How many decisions are still to come is known of a complete node only: one
+	// drawn at random stands for them.
+	left, rng := 0, newStream(seed, 0, uint64(e.depth))
+	for n := e.root; !n.Complete(); n = n.Sample(rng) {
+		left++
+	}
+	part := min(1, e.o.Front/float64(left))
+	inner := ctx
+	cancel := context.CancelFunc(func() {})
+	if e.o.RootTime > 0 {
+		inner, cancel = context.WithTimeout(ctx, e.o.RootTime)
+	} else if b := e.m.b.Time; b > 0 {
+		rest := time.Until(e.m.start.Add(b))
+		inner, cancel = context.WithTimeout(ctx, time.Duration(float64(rest)*part))
+	}
+	defer cancel()
+	n := len(e.trees)
+	steps := e.m.b.Steps - e.m.steps.Load()
+	if e.o.RootTime > 0 {
+		part = 1
+	} else if e.m.b.Steps > 0 {
+		steps = int64(math.Ceil(float64(steps) * part))
+	}
+	each := max(1, e.m.p.Workers/n)
+	err := eachOf(n, e.m.p.Workers, func(i int) error {
+		t := e.trees[i]
+		t.plant(e.root, e.depth)
+		t.beat = e.beat
+		t.incumbent = e.best
+		evals, rounds := int64(math.MaxInt64), int64(math.MaxInt64)
+		if e.m.b.Evaluations > 0 {
+			evals = t.spent + int64(math.Ceil(float64(t.limit-t.spent)*part))
+		}
+		if e.m.b.Steps > 0 {
+			rounds = t.steps + share(steps, n, i)
+		}
+		for t.spent < evals && t.steps < rounds && !t.root.closed {
+			if err := t.round(inner, each); err != nil {
+				if errors.Is(err, errBudget) || inner.Err() != nil && ctx.Err() == nil {
+					return nil
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// next is the root to move to and the tree that found it; nil where no tree has
+// found a complete node.
+func (e *ensemble) next(ctx context.Context) (Node, int, error) {
+	tree := -1
+	var here []Solution
+	var of []int
+	for i, t := range e.trees {
+		if !math.IsInf(t.here.Cost, 1) {
+			here, of = append(here, t.here), append(of, i)
+		}
+		if e.o.Choose == nil && t.here.Cost < e.best.Cost {
+			e.best, tree = t.here, i
+		}
+	}
+	if e.o.Choose != nil && len(here) > 0 {
+		i, err := e.o.Choose(ctx, here)
+		if err != nil {
+			return nil, -1, err
+		}
+		e.best, tree = here[i], of[i]
+	}
+	e.beat = e.best.Cost
+	if e.o.Win == Average {
+		// The best known may lie elsewhere: later roots start without one.
+		if child, of := e.average(); child != nil {
+			e.best = Solution{Cost: math.Inf(1)}
+			return child.node, of, nil
+		}
+	}
+	if e.best.Node == nil {
+		return nil, -1, nil
+	}
+	return e.root.Toward(e.best.Node), tree, nil
+}
+
+// average is the root's child with the lowest average cost, and its tree.
+func (e *ensemble) average() (best *vertex, tree int) {
+	least := math.Inf(1)
+	for i, t := range e.trees {
+		for _, c := range t.root.children {
+			if mean := c.cost / float64(c.useful); c.useful > 0 && mean < least {
+				best, least, tree = c, mean, i
+			}
+		}
+	}
+	return best, tree
+}

@@ -1,0 +1,214 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// lazyDraws is how often Lazy draws a child before it takes all to be there.
+const lazyDraws = 4
+
+// expand adds a child to v, or returns nil where there is none to add. A child that
+// is another's too (Transpose) may not be fresh.
+func (t *tree) expand(ctx context.Context, s *simulation, v *vertex) (child *vertex, fresh bool, err error) {
+	if t.nodes >= t.o.MaxNodes {
+		return nil, false, nil
+	}
+	if t.o.Widen > 0 && float64(len(v.children)) >= max(1, t.o.Widen*math.Sqrt(float64(v.visits+v.pending))) {
+		return nil, false, nil
+	}
+	var n Node
+	weight := 1.0
+	switch {
+	case t.o.Prior > 0:
+		if err := t.rank(ctx, s, v); err != nil {
+			return nil, false, err
+		}
+		if len(v.untried) == 0 {
+			return nil, false, nil
+		}
+		last := len(v.untried) - 1
+		n, weight = v.untried[last], v.prior[last]
+		v.untried, v.prior = v.untried[:last], v.prior[:last]
+	case t.o.Lazy:
+		if n = t.draw(s, v); n == nil {
+			return nil, false, nil
+		}
+	default:
+		if !v.made {
+			v.untried, v.made = v.node.Children(nil), true
+			t.count(len(v.untried))
+		}
+		last := len(v.untried) - 1
+		if last < 0 {
+			return nil, false, nil
+		}
+		i := s.rng.Intn(last + 1)
+		n = v.untried[i]
+		v.untried[i] = v.untried[last]
+		v.untried[last] = nil
+		v.untried = v.untried[:last]
+		t.count(-1)
+	}
+	child, fresh = t.vertex(n, weight)
+	v.children = append(v.children, child)
+	return child, fresh, nil
+}
+
+// count notes nodes held.
+func (t *tree) count(more int) {
+	t.nodes += more
+	t.m.hold(more)
+}
+
+// vertex makes the vertex of a node, or finds it.
+func (t *tree) vertex(n Node, weight float64) (v *vertex, fresh bool) {
+	var key uint64
+	if t.o.Transpose {
+		key = n.Key(Exact)
+		if v := t.known[key]; v != nil {
+			return v, false
+		}
+	}
+	v = &vertex{node: n, weight: weight}
+	if t.o.Transpose {
+		t.known[key] = v
+	}
+	if t.o.Share > 0 {
+		if t.o.ShareDepth >= 0 {
+			v.label = n.Key(t.o.ShareDepth)
+		} else if l, ok := n.(labelled); ok {
+			labels := l.Labels()
+			v.label = labels[len(labels)-1]
+		}
+		v.like = t.likesOf(v.label)
+	}
+	t.count(1)
+	return v, true
+}
+
+// draw samples a child that is not there yet.
+func (t *tree) draw(s *simulation, v *vertex) Node {
+	for range lazyDraws {
+		n := v.node.Sample(s.rng)
+		key := n.Key(Exact)
+		if !slices.ContainsFunc(v.children, func(c *vertex) bool { return c.node.Key(Exact) == key }) {
+			return n
+		}
+	}
+	return nil
+}
+
+// rank makes the children of v and sorts them by cost, the cheapest last.
+func (t *tree) rank(ctx context.Context, s *simulation, v *vertex) error {
+	if v.made {
+		return nil
+	}
+	nodes := v.node.Children(nil)
+	costs := make([]float64, len(nodes))
+	if err := s.evaluate(ctx, t.m, costs, nodes); err != nil {
+		return err
+	}
+	order := make([]int, len(nodes))
+	for i := range order {
+		order[i] = len(nodes) - 1 - i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case costs[a] > costs[b]:
+			return -1
+		case costs[a] < costs[b]:
+			return 1
+		}
+		return 0
+	})
+	least := costs[order[len(order)-1]]
+	for _, i := range order {
+		w := 0.0
+		if costs[i] > 0 && !math.IsInf(costs[i], 1) {
+			w = math.Pow(least/costs[i], t.o.Prior)
+		}
+		v.untried = append(v.untried, nodes[i])
+		v.prior = append(v.prior, w)
+	}
+	v.made = true
+	t.count(len(nodes))
+	return nil
+}
+
+// choose is the child of v to go down to: the one of the highest score, the first
+// of equals; nil without children. Children that are closed are left alone while
+// there are others.
+func (t *tree) choose(v *vertex, depth int) *vertex {
+	var best *vertex
+	most := math.Inf(-1)
+	c := t.o.C * math.Pow(t.o.Shrink, float64(t.depth+depth))
+	spread := 0.0
+	if t.o.Formula == Spread {
+		spread = v.spread()
+	}
+	ln := math.Log(float64(max(1, v.visits+v.pending)))
+	for pass := 0; pass < 2 && best == nil; pass++ {
+		for _, child := range v.children {
+			if child.closed && pass == 0 {
+				continue
+			}
+			if score := t.score(child, c, ln, spread); best == nil || score > most {
+				best, most = child, score
+			}
+		}
+	}
+	return best
+}
+
+// score judges a child; ln is the logarithm of its parent's visits.
+func (t *tree) score(v *vertex, c, ln, spread float64) float64 {
+	n := float64(max(1, v.visits+v.pending))
+	value := t.value(&v.sums, v.pending, spread)
+	if v.like != nil && v.like.visits > 0 {
+		beta := math.Sqrt(t.o.Share / (3*n + t.o.Share))
+		other := t.value(v.like, 0, spread)
+		if v.visits == 0 {
+			value = other
+		} else {
+			value = (1-beta)*value + beta*other
+		}
+	}
+	switch t.o.Formula {
+	case Product:
+		return value * (1 + v.weight*c*math.Sqrt(ln/n))
+	case Spread:
+		return value + v.weight*c*spread*math.Sqrt(2*ln/n)
+	}
+	return value + v.weight*c*math.Sqrt(2*ln/n)
+}
+
+// value is what is known of a set of simulations, of which so many are under way:
+// the higher the better.
+func (t *tree) value(s *sums, pending int, spread float64) float64 {
+	n := float64(max(1, s.visits+pending))
+	useful := float64(s.useful)
+	if t.o.Formula == Spread {
+		if s.useful == 0 {
+			return math.Inf(-1)
+		}
+		v := -s.ln / useful
+		if t.o.Explore == Best {
+			v = -math.Log(max(s.best, math.SmallestNonzeroFloat64))
+		}
+		return v - 2*spread*(n-useful)/n // as if lost by two deviations
+	}
+	if s.useful == 0 {
+		return 0
+	}
+	switch {
+	case t.o.Reward != InverseCost:
+		return s.reward / n
+	case t.o.Explore == Best:
+		return useful / n / max(s.best, math.SmallestNonzeroFloat64)
+	case t.o.Formula == Product:
+		return useful / n * useful / max(s.cost, math.SmallestNonzeroFloat64)
+	}
+	return s.reward / n
+}

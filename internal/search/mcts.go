@@ -1,0 +1,204 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Reward is what a simulation is worth to the nodes above it.
+type Reward uint8
+
+const (
+	// InverseCost is 1 over the cost.
+	InverseCost Reward = iota + 1
+	// BeatParent is 1 where the cost is below the best that was known when the root
+	// was chosen, else 0; at the first root always 1 (section 4.1).
+	BeatParent
+	// BeatBest is 1 where the cost is below the best known, else 0 (figure 3).
+	BeatBest
+)
+
+// Formula is how nodes with children choose between them. With n the visits of the
+// node, n_j those of its child j, T_i the costs seen below that and R_i the rewards:
+type Formula uint8
+
+const (
+	// Product is n_j / sum T_i * (1 + C sqrt(ln n / n_j)); for rewards of 0 and 1,
+	// (sum R_i) / n_j takes the place of n_j / sum T_i.
+	Product Formula = iota + 1
+	// Sum is (sum R_i) / n_j + C sqrt(2 ln n / n_j).
+	Sum
+	// Spread is -(mean of ln T_i) + C s sqrt(2 ln n / n_j), where s is the standard
+	// deviation of all ln T_i seen below the node. Not in the paper: its section 7
+	// asks for a Cp that suits the program.
+	Spread
+)
+
+// Standing is what a child is judged by.
+type Standing uint8
+
+const (
+	Average Standing = iota + 1 // of the costs seen below it
+	Best                        // of them
+)
+
+// Rollout is how simulations decide.
+type Rollout uint8
+
+const (
+	// RandomRollout samples.
+	RandomRollout Rollout = iota + 1
+	// HalfGreedyRollout takes the cheapest child or samples, with even chances.
+	HalfGreedyRollout
+	// GreedyRollout takes the cheapest child.
+	GreedyRollout
+)
+
+// MCTSOptions set a Monte Carlo tree search. Presets gives those of the paper; what
+// follows Choose is not in it.
+type MCTSOptions struct {
+	// Standard and Greedy trees make up the ensemble: those with Rollout and those
+	// that roll out greedily. Default 15 and 1.
+	Standard, Greedy int
+	// RootTime is how long each root is searched; 0 stands for an equal share of
+	// what is left of the budget for each decision still to be taken. Default 0.
+	RootTime time.Duration
+	Formula  Formula  // default Product
+	C        float64  // default 1
+	Reward   Reward   // default InverseCost
+	Explore  Standing // default Average
+	Win      Standing // which child becomes the next root; default Best
+	Rollout  Rollout  // of standard trees; default RandomRollout
+	// Choose, unless nil, picks the solution towards which the root moves, out of the
+	// best one of every tree that has one: by measuring them, say (section 4.2). The
+	// last one it picks is the search's result.
+	Choose func(ctx context.Context, best []Solution) (int, error)
+	// NeedsChoose says that there must be one.
+	NeedsChoose bool
+
+	// Lazy expands nodes by sampling a child, without making the others. A sample
+	// that is there already is drawn again, up to 4 times. Default false.
+	Lazy bool
+	// Transpose makes nodes with the same exact key one. Default false.
+	Transpose bool
+	// KeepSubtree keeps, when the root moves, what is known below the new one.
+	// Default false.
+	KeepSubtree bool
+	// Widen, if above 0, limits a node to Widen * visits^0.5 children, and at least
+	// one (progressive widening). Default 0.
+	Widen float64
+	// Share blends into what is known of a child what is known of its likes, with
+	// weight sqrt(Share / (3 n_j + Share)) (RAVE's schedule). Default 0: not at all.
+	Share float64
+	// ShareDepth says what its likes are: with -1, simulations that took the same
+	// decision anywhere (AMAF; nodes must have labels); else children with the same
+	// key at this depth. Default -1.
+	ShareDepth int
+	// Shrink multiplies C once per decision taken from the start. Default 1.
+	Shrink float64
+	// Batch is how many simulations of a tree are under way at once; each counts as
+	// one without reward for those chosen meanwhile (virtual loss). What is found
+	// depends on it and not on the number of workers. Default 1.
+	Batch int
+	// Prior costs all children of a node when it is expanded. The cheapest come
+	// first, and the term that explores is weighed by (least cost / own cost) to
+	// this power. 0 does not. Default 0.
+	Prior float64
+	// Vary is the probability that a simulation, instead of rolling out, changes the
+	// best solution known as far as it is not decided yet; nodes must be able to.
+	// Default 0.
+	Vary float64
+	// Front gives each root so many times its equal share of the budget. Default 1.
+	Front float64
+	// MaxNodes bounds the nodes of a tree; simulations go on without adding any.
+	// Default 100000.
+	MaxNodes int
+}
+
+// MCTSDefaults is mcts_30s without its time: the budget is shared evenly among the
+// roots.
+func MCTSDefaults() MCTSOptions {
+	return MCTSOptions{
+		Standard: 15, Greedy: 1, Formula: Product, C: 1, Reward: InverseCost, Explore: Average, Win: Best,
+		Rollout: RandomRollout, ShareDepth: -1, Shrink: 1, Batch: 1, Front: 1, MaxNodes: 100000,
+	}
+}
+
+// Validate names the first option out of range.
+func (o MCTSOptions) Validate() error {
+	bad := func(format string, args ...any) error { return fmt.Errorf("search: "+format, args...) }
+	switch {
+	case o.Standard < 0 || o.Greedy < 0 || o.Standard+o.Greedy < 1:
+		return bad("%d standard and %d greedy trees; at least one in all", o.Standard, o.Greedy)
+	case o.RootTime < 0:
+		return bad("%v for a root; at least 0", o.RootTime)
+	case o.Formula < Product || o.Formula > Spread:
+		return bad("there is no formula %d", o.Formula)
+	case !(o.C >= 0) || math.IsInf(o.C, 0):
+		return bad("C is %g; at least 0", o.C)
+	case o.Reward < InverseCost || o.Reward > BeatBest:
+		return bad("there is no reward %d", o.Reward)
+	case o.Formula == Spread && o.Reward != InverseCost:
+		return bad("the formula Spread goes by costs, not by rewards of 0 and 1")
+	case o.Explore != Average && o.Explore != Best || o.Win != Average && o.Win != Best:
+		return bad("children are judged by Average or by Best")
+	case o.Rollout < RandomRollout || o.Rollout > GreedyRollout:
+		return bad("there is no rollout %d", o.Rollout)
+	case o.NeedsChoose && o.Choose == nil:
+		return bad("this configuration measures at each root: give it something to measure with")
+	case !(o.Widen >= 0) || !(o.Share >= 0) || !(o.Prior >= 0):
+		return bad("Widen, Share and Prior are %g, %g and %g; at least 0", o.Widen, o.Share, o.Prior)
+	case o.ShareDepth < -1:
+		return bad("ShareDepth is %d; a depth, or -1 for decisions", o.ShareDepth)
+	case !(o.Shrink > 0 && o.Shrink <= 1):
+		return bad("Shrink is %g; above 0 and at most 1", o.Shrink)
+	case o.Batch < 1:
+		return bad("a batch of %d simulations; at least 1", o.Batch)
+	case !(o.Vary >= 0 && o.Vary <= 1):
+		return bad("Vary is %g; a probability", o.Vary)
+	case !(o.Front > 0):
+		return bad("Front is %g; above 0", o.Front)
+	case o.MaxNodes < 2:
+		return bad("%d nodes a tree; at least 2", o.MaxNodes)
+	}
+	return nil
+}
+
+// Presets are the configurations of ProTuner's table 1, figure 9 and section 4, by
+// name. The times are those for one root.
+func Presets() map[string]MCTSOptions {
+	with := func(root time.Duration, change func(*MCTSOptions)) MCTSOptions {
+		o := MCTSDefaults()
+		o.RootTime = root
+		if change != nil {
+			change(&o)
+		}
+		return o
+	}
+	real := func(o *MCTSOptions) { o.NeedsChoose = true }
+	sum := func(o *MCTSOptions) { o.Formula, o.C = Sum, math.Sqrt2 }
+	const s = time.Second
+	return map[string]MCTSOptions{
+		"mcts_30s":           with(30*s, nil),
+		"mcts_10s":           with(10*s, nil),
+		"mcts_1s":            with(s, nil),
+		"mcts_0.5s":          with(s/2, nil),
+		"mcts_Cp10_30s":      with(30*s, func(o *MCTSOptions) { o.C = 10 }),
+		"mcts_sqrt2_30s":     with(30*s, sum),
+		"mcts_cost+real_30s": with(30*s, real),
+		"mcts_cost+real_1s":  with(s, real),
+
+		"mcts_explore_best": with(0, func(o *MCTSOptions) { o.Explore = Best }),
+		"mcts_win_average":  with(0, func(o *MCTSOptions) { o.Win = Average }),
+		"mcts_half_greedy":  with(0, func(o *MCTSOptions) { o.Rollout = HalfGreedyRollout }),
+		"mcts_beat_parent":  with(0, func(o *MCTSOptions) { sum(o); o.Reward = BeatParent }),
+		"mcts_beat_best":    with(0, func(o *MCTSOptions) { sum(o); o.Reward = BeatBest }),
+		"mcts_greedy":       with(0, func(o *MCTSOptions) { o.Standard, o.Greedy = 0, 16 }),
+		"mcts_random":       with(0, func(o *MCTSOptions) { o.Standard, o.Greedy = 16, 0 }),
+		"mcts_cp10":         with(0, func(o *MCTSOptions) { o.C = 10 }),
+		"mcts_sqrt2":        with(0, sum),
+		"mcts":              with(0, nil),
+	}
+}

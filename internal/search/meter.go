@@ -1,0 +1,237 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// errBudget ends a search from inside; callers never see it.
+var errBudget = errors.New("search: budget over")
+
+// meter counts what a whole search spends and tells Problem.Events.
+type meter struct {
+	p       Problem
+	b       Budget
+	start   time.Time
+	evals   atomic.Int64
+	useless atomic.Int64
+	steps   atomic.Int64
+
+	mu   sync.Mutex
+	best float64
+	held int
+	most int
+}
+
+func newMeter(p Problem, b Budget) *meter {
+	return &meter{p: p, b: b, start: time.Now(), best: math.Inf(1)}
+}
+
+// within shortens the context to the budget's time.
+func (m *meter) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if m.b.Time == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, m.start.Add(m.b.Time))
+}
+
+// over reports whether the time, steps or evaluations of the whole search are
+// spent.
+func (m *meter) over(ctx context.Context) bool {
+	return ctx.Err() != nil || m.b.Steps > 0 && m.steps.Load() >= m.b.Steps ||
+		m.b.Evaluations > 0 && m.evals.Load() >= m.b.Evaluations
+}
+
+// evaluate costs a batch. Costs that cannot be are infinite.
+func (m *meter) evaluate(ctx context.Context, dst []float64, batch []Node) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.evals.Add(int64(len(batch)))
+	if err := m.p.Evaluator.Evaluate(ctx, dst, batch); err != nil {
+		return err
+	}
+	for i, c := range dst[:len(batch)] {
+		if !(c >= 0 && c <= math.MaxFloat64) {
+			dst[i] = math.Inf(1)
+			m.useless.Add(1)
+		}
+	}
+	return nil
+}
+
+// evaluateWide costs a batch with all workers.
+func (m *meter) evaluateWide(ctx context.Context, dst []float64, batch []Node) error {
+	const least = 16 // nodes a worker, below which waking it costs more
+	workers := min(m.p.Workers, len(batch)/least)
+	if workers <= 1 {
+		return m.evaluate(ctx, dst, batch)
+	}
+	return eachOf(workers, workers, func(w int) error {
+		from, to := len(batch)*w/workers, len(batch)*(w+1)/workers
+		return m.evaluate(ctx, dst[from:to], batch[from:to])
+	})
+}
+
+// eachOf calls f for each of n, on so many goroutines, and returns the error of the
+// first of them that failed.
+func eachOf(n, workers int, f func(i int) error) error {
+	workers = max(1, min(workers, n))
+	if workers == 1 {
+		for i := range n {
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, n)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				errs[i] = f(i)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reached notes a complete node's cost.
+func (m *meter) reached(cost float64) {
+	m.steps.Add(1)
+	m.improved(cost)
+}
+
+func (m *meter) improved(cost float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if cost < m.best {
+		m.best = cost
+		m.tell("best")
+	}
+}
+
+// hold notes how many nodes are held more (or fewer) than before.
+func (m *meter) hold(more int) {
+	m.mu.Lock()
+	m.held += more
+	m.most = max(m.most, m.held)
+	m.mu.Unlock()
+}
+
+// event tells of a moment.
+func (m *meter) event(kind string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell(kind)
+}
+
+func (m *meter) tell(kind string) {
+	if m.p.Events != nil {
+		m.p.Events(Event{Kind: kind, Best: m.best, Evaluations: m.evals.Load(), Nodes: m.held, Elapsed: time.Since(m.start)})
+	}
+}
+
+// result ends a search: found are the solutions of its parts in a fixed order, from
+// is where to complete a fallback from. The error is that of the search, in which
+// the end of the budget is none.
+func (m *meter) result(ctx context.Context, found *shelf, from Node, seed int64, err error) (Result, error) {
+	if errors.Is(err, errBudget) || errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = nil
+	}
+	r := Result{Steps: m.steps.Load(), Nodes: m.most, Top: found.sorted()}
+	if len(r.Top) > 0 {
+		r.Solution = r.Top[0]
+	} else {
+		r.Fallback = true
+		r.Solution = Solution{Node: finish(from, newStream(seed, 0xfa11)), Cost: math.Inf(1)}
+		if err == nil {
+			cost := make([]float64, 1)
+			if err = m.evaluate(ctx, cost, []Node{r.Node}); err == nil {
+				r.Cost = cost[0]
+			}
+		}
+		r.Top = []Solution{r.Solution}
+	}
+	if err == nil && math.IsInf(r.Cost, 1) {
+		err = ErrNoCost
+	}
+	r.Evaluations, r.Useless, r.Elapsed = m.evals.Load(), m.useless.Load(), time.Since(m.start)
+	m.improved(r.Cost)
+	m.event("done")
+	return r, err
+}
+
+// shelf keeps the best solutions that differ at a depth.
+type shelf struct {
+	keep, depth int
+	kept        []shelved // best first; the first come first among equals
+}
+
+type shelved struct {
+	Solution
+	key uint64
+}
+
+func newShelf(p Problem) *shelf { return &shelf{keep: max(p.Keep, 1), depth: p.KeepDepth} }
+
+// put offers a solution. Infinite costs are not kept.
+func (s *shelf) put(x Solution) {
+	if math.IsInf(x.Cost, 1) || len(s.kept) == s.keep && x.Cost >= s.kept[len(s.kept)-1].Cost {
+		return
+	}
+	var key uint64
+	if s.keep > 1 {
+		key = x.Node.Key(s.depth)
+		if i := slices.IndexFunc(s.kept, func(o shelved) bool { return o.key == key }); i >= 0 {
+			if s.kept[i].Cost <= x.Cost {
+				return
+			}
+			s.kept = slices.Delete(s.kept, i, i+1)
+		}
+	}
+	i := len(s.kept)
+	for i > 0 && s.kept[i-1].Cost > x.Cost {
+		i--
+	}
+	s.kept = slices.Insert(s.kept, i, shelved{x, key})
+	if len(s.kept) > s.keep {
+		s.kept = s.kept[:s.keep]
+	}
+}
+
+// merge puts what another holds.
+func (s *shelf) merge(o *shelf) {
+	for _, x := range o.kept {
+		s.put(x.Solution)
+	}
+}
+
+// best is the cheapest solution; without one its cost is infinite.
+func (s *shelf) best() Solution {
+	if len(s.kept) == 0 {
+		return Solution{Cost: math.Inf(1)}
+	}
+	return s.kept[0].Solution
+}
+
+func (s *shelf) sorted() []Solution {
+	var out []Solution
+	for _, x := range s.kept {
+		out = append(out, x.Solution)
+	}
+	return out
+}

@@ -1,0 +1,314 @@
+package search
+
+import (
+	"context"
+	"math"
+	"math/rand"
+	"slices"
+)
+
+// sums are what is known of a set of simulations.
+type sums struct {
+	visits int // all, also those under way and those without a finite cost
+	useful int // with a finite cost
+	cost   float64
+	reward float64
+	ln     float64
+	ln2    float64
+	best   float64
+}
+
+func (s *sums) add(cost, reward float64) {
+	s.visits++
+	if math.IsInf(cost, 1) {
+		return
+	}
+	if s.useful == 0 || cost < s.best {
+		s.best = cost
+	}
+	l := math.Log(max(cost, math.SmallestNonzeroFloat64))
+	s.useful++
+	s.cost += cost
+	s.reward += reward
+	s.ln += l
+	s.ln2 += l * l
+}
+
+// spread is the standard deviation of the logarithms of the costs.
+func (s *sums) spread() float64 {
+	if s.useful < 2 {
+		return 1
+	}
+	n := float64(s.useful)
+	return math.Sqrt(max(0, s.ln2/n-s.ln/n*s.ln/n))
+}
+
+// vertex is a node in a tree with what is known of it. With Transpose it can have
+// several parents.
+type vertex struct {
+	sums
+	node     Node
+	children []*vertex
+	// untried are children that have not been visited, in the order in which they
+	// will be, the last one first, once made is set.
+	untried []Node
+	prior   []float64 // of untried
+	made    bool
+	closed  bool // everything below has been visited
+	pending int  // simulations under way
+	weight  float64
+	like    *sums // what is known of its likes
+	label   uint64
+}
+
+// tree is one tree of an ensemble at one root.
+type tree struct {
+	o      MCTSOptions
+	m      *meter
+	index  int
+	greedy bool
+	seed   int64
+	sims   uint64 // simulations begun, over all roots
+
+	root      *vertex
+	depth     int // decisions taken before the root
+	nodes     int
+	known     map[uint64]*vertex
+	likes     map[uint64]*sums
+	beat      float64 // what BeatParent has to beat
+	incumbent Solution
+	found     *shelf
+	here      Solution // best found at this root
+	spent     int64    // evaluations, over all roots
+	limit     int64    // of spent, in all
+	steps     int64
+}
+
+// plant makes the tree of a new root. What it knew below it is kept if so asked.
+func (t *tree) plant(root Node, depth int) {
+	var kept *vertex
+	if t.o.KeepSubtree && t.root != nil {
+		key := root.Key(Exact)
+		for _, c := range t.root.children {
+			if c.node.Key(Exact) == key {
+				kept = c
+			}
+		}
+	}
+	t.m.hold(-t.nodes)
+	t.known, t.likes, t.here = map[uint64]*vertex{}, map[uint64]*sums{}, Solution{Cost: math.Inf(1)}
+	t.depth, t.nodes = depth, 0
+	if kept == nil {
+		kept = &vertex{node: root, weight: 1}
+	}
+	t.root = kept
+	t.keep(kept)
+	t.m.hold(t.nodes)
+}
+
+// keep counts what a root that was kept brings along.
+func (t *tree) keep(v *vertex) {
+	t.nodes++
+	if t.o.Transpose {
+		key := v.node.Key(Exact)
+		if t.known[key] != nil {
+			t.nodes--
+			return
+		}
+		t.known[key] = v
+	}
+	if v.label != 0 || v.like != nil {
+		v.like = t.likesOf(v.label)
+	}
+	for _, c := range v.children {
+		t.keep(c)
+	}
+}
+
+// simulation is one walk down the tree and what came of it.
+type simulation struct {
+	path  []*vertex
+	rng   *rand.Rand
+	limit int64 // evaluations it may spend
+	spent int64
+	leaf  Node
+	cost  float64
+	err   error
+}
+
+// evaluate costs nodes within the limit.
+func (s *simulation) evaluate(ctx context.Context, m *meter, dst []float64, batch []Node) error {
+	if int64(len(batch)) > s.limit-s.spent {
+		return errBudget
+	}
+	s.spent += int64(len(batch))
+	return m.evaluate(ctx, dst, batch)
+}
+
+// round does a batch of simulations. It returns errBudget where the evaluations
+// left are too few for one.
+func (t *tree) round(ctx context.Context, workers int) error {
+	batch := make([]*simulation, t.o.Batch)
+	left := t.limit - t.spent
+	for i := range batch {
+		s := &simulation{rng: newStream(t.seed, uint64(t.index)+1, t.sims), limit: max(0, left/int64(len(batch)-i))}
+		t.sims++
+		left -= s.limit
+		batch[i] = s
+		if s.err = t.walk(ctx, s); s.err != nil {
+			continue
+		}
+		for _, v := range s.path {
+			v.pending++
+		}
+	}
+	guide := t.incumbent
+	_ = eachOf(len(batch), workers, func(i int) error {
+		if s := batch[i]; s.err == nil {
+			s.err = t.roll(ctx, s, guide)
+		}
+		return nil
+	})
+	for _, s := range batch {
+		for _, v := range s.path {
+			v.pending = max(0, v.pending-1)
+		}
+	}
+	var err error
+	for _, s := range batch {
+		t.spent += s.spent
+		if s.err != nil {
+			if err == nil {
+				err = s.err
+			}
+			continue
+		}
+		t.learn(s)
+	}
+	return err
+}
+
+// walk goes from the root to a node not visited before, choosing where there is
+// nothing to expand.
+func (t *tree) walk(ctx context.Context, s *simulation) error {
+	v := t.root
+	s.path = append(s.path, v)
+	for !v.node.Complete() {
+		child, fresh, err := t.expand(ctx, s, v)
+		if err != nil {
+			return err
+		}
+		if child == nil {
+			if child = t.choose(v, len(s.path)-1); child == nil {
+				return nil // no room for more nodes: roll out from here
+			}
+		}
+		v = child
+		s.path = append(s.path, v)
+		if fresh {
+			return nil
+		}
+	}
+	return nil
+}
+
+// roll completes the walk and costs where it ends. It changes nothing of the tree.
+func (t *tree) roll(ctx context.Context, s *simulation, guide Solution) error {
+	last := s.path[len(s.path)-1].node
+	var cost [1]float64
+	if t.o.Vary > 0 && guide.Node != nil && !last.Complete() && s.rng.Float64() < t.o.Vary {
+		if v, ok := last.(varier); ok {
+			for range 4 {
+				if leaf, ok := v.Vary(guide.Node, s.rng); ok {
+					s.leaf = leaf
+					err := s.evaluate(ctx, t.m, cost[:], []Node{leaf})
+					s.cost = cost[0]
+					return err
+				}
+			}
+		}
+	}
+	rollout := t.o.Rollout
+	if t.greedy {
+		rollout = GreedyRollout
+	}
+	costed := false
+	n := last
+	for !n.Complete() {
+		if costed = rollout == GreedyRollout || rollout == HalfGreedyRollout && s.rng.Intn(2) == 0; !costed {
+			n = n.Sample(s.rng)
+			continue
+		}
+		children := n.Children(nil)
+		costs := make([]float64, len(children))
+		if err := s.evaluate(ctx, t.m, costs, children); err != nil {
+			return err
+		}
+		best := 0
+		for i, c := range costs {
+			if c < costs[best] {
+				best = i
+			}
+		}
+		n, s.cost = children[best], costs[best]
+	}
+	s.leaf = n
+	if costed {
+		return nil
+	}
+	err := s.evaluate(ctx, t.m, cost[:], []Node{n})
+	s.cost = cost[0]
+	return err
+}
+
+// learn takes a simulation's cost to the nodes above.
+func (t *tree) learn(s *simulation) {
+	t.steps++
+	x := Solution{s.leaf, s.cost}
+	reward := 0.0
+	switch {
+	case t.o.Reward == InverseCost:
+		reward = 1 / max(s.cost, math.SmallestNonzeroFloat64)
+	case t.o.Reward == BeatParent && s.cost < t.beat, t.o.Reward == BeatBest && s.cost < t.incumbent.Cost:
+		reward = 1
+	}
+	for _, v := range s.path {
+		v.add(s.cost, reward)
+	}
+	if t.o.Share > 0 {
+		if t.o.ShareDepth >= 0 {
+			for _, v := range s.path[1:] {
+				v.like.add(s.cost, reward)
+			}
+		} else if l, ok := s.leaf.(labelled); ok {
+			for _, label := range l.Labels()[t.depth:] {
+				t.likesOf(label).add(s.cost, reward)
+			}
+		}
+	}
+	for i := len(s.path) - 1; i >= 0; i-- {
+		v := s.path[i]
+		v.closed = v.node.Complete() || v.made && len(v.untried) == 0 &&
+			!slices.ContainsFunc(v.children, func(c *vertex) bool { return !c.closed })
+		if !v.closed {
+			break
+		}
+	}
+	if x.Cost < t.here.Cost {
+		t.here = x
+	}
+	if x.Cost < t.incumbent.Cost {
+		t.incumbent = x
+	}
+	t.found.put(x)
+	t.m.reached(x.Cost)
+}
+
+func (t *tree) likesOf(label uint64) *sums {
+	s := t.likes[label]
+	if s == nil {
+		s = &sums{}
+		t.likes[label] = s
+	}
+	return s
+}
