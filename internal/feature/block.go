@@ -1,6 +1,10 @@
 package feature
 
-import "github.com/protuner/protuner/internal/space"
+import (
+	"hash/maphash"
+
+	"github.com/protuner/protuner/internal/space"
+)
 
 // block is one child of the root of a loop nest with everything inside it: the unit
 // that is remembered from state to state. Nests are immutable and shared, so one
@@ -16,6 +20,7 @@ type block struct {
 	computed []placed
 	inlined  []placed // in the order visited, a stage once for each place
 	outside  []int    // Funcs read in here that are neither inputs nor realised here
+	once     bool     // it serves one state only, and is not remembered
 
 	results [4]result // in the surroundings met last
 	next    int       // which of them to replace
@@ -47,7 +52,6 @@ type result struct {
 // read from outside.
 func (x *Extractor) shape(b *block) {
 	b.levels = append(b.levels, level{nest: x.root})
-	b.next, b.filled = 0, 0
 	x.addLevel(b, b.nest, 0)
 	for i := range b.computed {
 		c := &b.computed[i]
@@ -164,62 +168,34 @@ func (x *Extractor) compute(b *block, r *result) {
 	}
 }
 
-// forget empties a block but for memory to use again.
-func (b *block) forget() {
-	b.nest = nil
-	clear(b.levels)
-	clear(b.computed)
-	clear(b.inlined)
-	b.levels, b.computed, b.inlined, b.outside = b.levels[:0], b.computed[:0], b.inlined[:0], b.outside[:0]
-}
-
-// cache holds blocks by their nests: those used since it last aged enough, and those
-// used before that, which are the next to be forgotten.
+// cache holds blocks by their nests: those used since it last aged, and those used
+// before that, which are the next to be forgotten. A nest is remembered when it comes
+// up a second time: most states that a search makes it looks at once.
 type cache struct {
 	young, old map[*space.Nest]*block
 	free       []*block
 	levels     int // of the young ones
+
+	seed maphash.Seed
+	met  [1 << 10]uint64 // hashes of nests that came up
+
+	once []*block // of the state at hand, those that are not remembered,
+	used int      // which are so many
 }
 
 // maxLevels is how many levels of nests the cache holds of each age. A level keeps
-// about 2 KB of the space's bounds alive in the largest of Halide's apps: 8192 of
-// them are 16 MB.
-const maxLevels = 8192
+// about 2 KB of the space's bounds alive in the largest of Halide's apps: 4096 of
+// them are 8 MB.
+const maxLevels = 4096
 
 func newCache() cache {
-	return cache{young: map[*space.Nest]*block{}, old: map[*space.Nest]*block{}}
+	return cache{young: map[*space.Nest]*block{}, old: map[*space.Nest]*block{}, seed: maphash.MakeSeed()}
 }
 
-// find is the block of n, nil if it is not known.
-func (c *cache) find(n *space.Nest) *block {
-	if b := c.young[n]; b != nil {
-		return b
-	}
-	b := c.old[n]
-	if b != nil {
-		delete(c.old, n)
-		c.young[n] = b
-		c.levels += len(b.levels)
-	}
-	return b
-}
-
-// add makes a block for n, which is not known yet. Its shape is still to be found,
-// and its levels to be counted.
-func (c *cache) add(n *space.Nest) *block {
-	b := &block{}
-	if last := len(c.free) - 1; last >= 0 {
-		b = c.free[last]
-		c.free = c.free[:last]
-	}
-	b.nest = n
-	c.young[n] = b
-	return b
-}
-
-// age forgets the old blocks if there are many young ones, which then are the old.
-// None may be in use.
-func (c *cache) age() {
+// begin ends the use of all blocks of the state before, and forgets the old ones if
+// there are many young ones, which then are the old.
+func (c *cache) begin() {
+	c.used = 0
 	if c.levels < maxLevels {
 		return
 	}
@@ -229,4 +205,57 @@ func (c *cache) age() {
 	}
 	clear(c.old)
 	c.young, c.old, c.levels = c.old, c.young, 0
+}
+
+// block is the block of n, which stays as it is until the next state.
+func (x *Extractor) block(n *space.Nest) *block {
+	c := &x.known
+	b := c.young[n]
+	if b != nil {
+		return b
+	}
+	if b = c.old[n]; b != nil {
+		delete(c.old, n)
+	} else {
+		b = c.empty(n)
+		x.shape(b)
+		if b.once {
+			return b
+		}
+	}
+	c.young[n] = b
+	c.levels += len(b.levels)
+	return b
+}
+
+// empty is an empty block for n: to be remembered if n came up before.
+func (c *cache) empty(n *space.Nest) *block {
+	h := maphash.Comparable(c.seed, n)
+	if met := &c.met[h%uint64(len(c.met))]; *met != h {
+		*met = h
+		if c.used == len(c.once) {
+			c.once = append(c.once, &block{once: true})
+		}
+		b := c.once[c.used]
+		c.used++
+		b.forget()
+		b.nest = n
+		return b
+	}
+	b := &block{}
+	if last := len(c.free) - 1; last >= 0 {
+		b, c.free = c.free[last], c.free[:last]
+	}
+	b.nest = n
+	return b
+}
+
+// forget empties a block but for memory to use again.
+func (b *block) forget() {
+	b.nest = nil
+	clear(b.levels)
+	clear(b.computed)
+	clear(b.inlined)
+	b.levels, b.computed, b.inlined, b.outside = b.levels[:0], b.computed[:0], b.inlined[:0], b.outside[:0]
+	b.next, b.filled = 0, 0
 }

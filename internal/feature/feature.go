@@ -227,18 +227,13 @@ func (x *Extractor) wholeNest(out []Schedule, root *space.Nest, live float64) {
 // prepare finds the blocks of a nest, where in it each stage is, and, for stages at
 // root, what others need to know of them.
 func (x *Extractor) prepare(root *space.Nest) {
-	x.known.age()
+	x.known.begin()
 	x.blocks = x.blocks[:0]
 	for st := range x.at {
 		x.at[st] = position{block: nowhere}
 	}
 	for i, n := range root.Children {
-		b := x.known.find(n)
-		if b == nil {
-			b = x.known.add(n)
-			x.shape(b)
-			x.known.levels += len(b.levels)
-		}
+		b := x.block(n)
 		x.blocks = append(x.blocks, b)
 		for k := range b.computed {
 			x.at[b.computed[k].stage] = position{int32(i), b.computed[k].level}

@@ -49,8 +49,9 @@ func (x *Extractor) loaded(n *space.Nest, st int, up around, instances int64) {
 }
 
 // reads follows what a stage reads, through the Funcs inlined into it, and adds up
-// the regions required at level at, which runs so many times. At innermost levels
-// it classifies the loads as well.
+// the regions required at level at, which runs so many times, and, where n is where
+// the stage is computed, the allocations. At innermost levels it classifies the loads
+// as well.
 func (x *Extractor) reads(n, parent *space.Nest, st int, at *space.Nest, runs int64) footprint {
 	var fp footprint
 	x.pending = append(x.pending[:0], st)
@@ -83,46 +84,45 @@ func (x *Extractor) reads(n, parent *space.Nest, st int, at *space.Nest, runs in
 			if x.see(e.Producer) {
 				continue
 			}
-			x.regions(&fp, fn, t, e.Producer, at, dim, known, runs)
+			x.regions(&fp, fn, t, e.Producer, at, dim, known, parent.Func != n.Func, runs)
 		}
 	}
 	x.forget()
 	return fp
 }
 
-// regions adds what is read of one producer.
-func (x *Extractor) regions(fp *footprint, fn *pipeline.Func, t *site, f int, at *space.Nest, dim int, known bool, runs int64) {
-	here, computed, stored := at.Bounds(f), t.compute.Bounds(f), t.store.Bounds(f)
-	bytes, storedBytes, computedBytes := fn.BytesPerPoint, fn.BytesPerPoint, fn.BytesPerPoint
-	lines, storedLines := int64(1), int64(1)
-	longest, storedLongest := int64(1), int64(1)
-	for d := range fn.Args {
-		extent, storedExtent := here.Required(d).Extent(), stored.Required(d).Extent()
-		longest, storedLongest = max(longest, extent), max(storedLongest, storedExtent)
-		bytes *= extent
-		storedBytes *= storedExtent
-		computedBytes *= computed.Computed(d).Extent()
-		if d != dim {
-			lines *= extent
-			storedLines *= storedExtent
-		}
-	}
-	if !known { // vectorised along its longest dimension
-		lines /= longest
-		storedLines /= storedLongest
-	}
-	fp.allocations += computedBytes
+// regions adds what is read of one producer. Regions that do not enter are not asked
+// for: finding them costs more than all else here.
+func (x *Extractor) regions(fp *footprint, fn *pipeline.Func, t *site, f int, at *space.Nest, dim int, known, allocated bool, runs int64) {
 	inner := int64(1)
 	if known && !t.store.IsRoot() {
 		inner = int64(x.feats[x.first[f]][NumRealizations])
 	}
 	if inner > runs && inner/runs > 1 {
 		// It is stored inside the loops of its reader; folding keeps it that small.
-		fp.bytes += storedBytes
-		fp.lines += storedLines
-	} else {
-		fp.bytes += bytes
-		fp.lines += lines
+		at = t.store
+	}
+	here := at.Bounds(f)
+	bytes, lines, longest := fn.BytesPerPoint, int64(1), int64(1)
+	for d := range fn.Args {
+		extent := here.Required(d).Extent()
+		longest = max(longest, extent)
+		bytes *= extent
+		if d != dim {
+			lines *= extent
+		}
+	}
+	if !known { // vectorised along its longest dimension
+		lines /= longest
+	}
+	fp.bytes += bytes
+	fp.lines += lines
+	if allocated {
+		computed, bytes := t.compute.Bounds(f), fn.BytesPerPoint
+		for d := range fn.Args {
+			bytes *= computed.Computed(d).Extent()
+		}
+		fp.allocations += bytes
 	}
 }
 
