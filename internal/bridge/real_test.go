@@ -150,6 +150,33 @@ func TestReadsOwnSchedules(t *testing.T) {
 	})
 }
 
+// Histogram equalisation turns floats into integers, some of which lie on the edge of
+// two: its hand-written schedule and the plain one differ there unless floats are strict.
+func TestStrictFloatsMakeIntegersExact(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		g := openApp(t, version, appSource("hist"), Options{}).Strict()
+		p, err := g.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := g.Serve(t.Context(), ServerOptions{BuildTime: 30 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.Reference(t.Context(), plain(p)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Build(t.Context(), BuildRequest{Own: true, Check: check})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context(), quick); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestFaultsAreTyped(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		s, p := serveHarris(t, version, true, ServerOptions{MemoryBytes: 2 << 30, BuildTime: 6 * time.Second})
