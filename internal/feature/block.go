@@ -174,7 +174,8 @@ func (x *Extractor) compute(b *block, r *result) {
 type cache struct {
 	young, old map[*space.Nest]*block
 	free       []*block
-	levels     int // of the young ones
+	levels     int // of the young ones,
+	most       int // with so many of which they age
 
 	seed maphash.Seed
 	met  [1 << 10]uint64 // hashes of nests that came up
@@ -189,14 +190,14 @@ type cache struct {
 const maxLevels = 4096
 
 func newCache() cache {
-	return cache{young: map[*space.Nest]*block{}, old: map[*space.Nest]*block{}, seed: maphash.MakeSeed()}
+	return cache{young: map[*space.Nest]*block{}, old: map[*space.Nest]*block{}, most: maxLevels, seed: maphash.MakeSeed()}
 }
 
 // begin ends the use of all blocks of the state before, and forgets the old ones if
 // there are many young ones, which then are the old.
 func (c *cache) begin() {
 	c.used = 0
-	if c.levels < maxLevels {
+	if c.levels < c.most {
 		return
 	}
 	for _, b := range c.old {

@@ -113,8 +113,7 @@ func spaces(t testing.TB) map[string]*space.Space {
 }
 
 // Along random decisions: partial states have features of what they schedule, all
-// finite and none negative; and an extractor that has seen other states gives what
-// a new one does.
+// finite and none negative.
 func TestAlongDecisions(t *testing.T) {
 	for name, sp := range spaces(t) {
 		t.Run(name, func(t *testing.T) {
@@ -125,9 +124,6 @@ func TestAlongDecisions(t *testing.T) {
 				s := sp.Start()
 				for {
 					fs := x.Features(s, nil)
-					if !slices.Equal(fs, feature.New(sp).Features(s, nil)) {
-						t.Fatalf("a used extractor gives other features:\n%v", s)
-					}
 					for i := range fs {
 						if err := plausible(&fs[i]); err != nil {
 							t.Fatalf("stage %d: %v\n%v", i, err, s)
@@ -145,6 +141,54 @@ func TestAlongDecisions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However states follow one another, what is taken over from others is what is
+// computed from scratch, to the bit: along random walks with a look at some of the
+// children of each state, and back at states left behind, by an extractor that
+// remembers all, by one that hardly remembers anything, and by new ones.
+func TestIncrementalIsFromScratch(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "pipeline", "testdata", "*.h21.json"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d descriptions (%v)", len(files), err)
+	}
+	states := 0
+	for _, file := range files {
+		p := described(t, strings.TrimSuffix(filepath.Base(file), ".json"))
+		if len(p.Refusals) > 0 {
+			continue
+		}
+		for _, o := range []space.Options{space.Adams(1), space.Adams(4), space.Defaults(16)} {
+			sp := newSpace(t, p, o)
+			all, few := feature.New(sp), feature.New(sp)
+			few.Remember(20)
+			rng := rand.New(rand.NewSource(int64(o.Parallelism)))
+			check := func(s *space.State) {
+				states++
+				want := feature.New(sp).Features(s, nil)
+				for what, x := range map[string]*feature.Extractor{"all": all, "few": few} {
+					if got := x.Features(s, nil); !slices.Equal(got, want) {
+						t.Fatalf("%s: an extractor that remembers %s levels gives %v, not %v:\n%v", p.Generator, what, got, want, s)
+					}
+				}
+			}
+			var left []*space.State
+			for range 2 {
+				s := sp.Start()
+				for !s.Complete() {
+					actions := s.Actions(nil)
+					rng.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
+					for _, a := range actions[:min(5, len(actions))] {
+						left = append(left, s.Next(a))
+						check(left[len(left)-1])
+					}
+					check(left[rng.Intn(len(left))])
+					s = s.Next(actions[0])
+				}
+			}
+		}
+	}
+	t.Logf("%d states", states)
 }
 
 // What is imported from a nest's text has the same features, but for the few nests
@@ -194,12 +238,42 @@ func plausible(f *feature.Schedule) error {
 	return nil
 }
 
+// In the steady state nothing is allocated: neither for one state again and again
+// nor for the children of one in turn.
 func TestFeaturesDoNotAllocate(t *testing.T) {
-	for _, g := range goldens(t)[:2] {
+	for _, g := range goldens(t) {
 		x := feature.New(g.state.Space())
 		fs := x.Features(g.state, nil)
 		if n := testing.AllocsPerRun(20, func() { x.Features(g.state, fs[:0]) }); n > 0 {
 			t.Errorf("%s: %g allocations", g.name, n)
+		}
+	}
+	for name, sp := range spaces(t) {
+		x := feature.New(sp)
+		s := sp.Start()
+		rng := rand.New(rand.NewSource(1))
+		for range 5 {
+			if a, ok := s.Sample(rng); ok {
+				s = s.Next(a)
+			}
+		}
+		var children []*space.State
+		for _, a := range s.Actions(nil) {
+			if len(children) < 50 { // the cache holds as many, if not in its first rounds
+				children = append(children, s.Next(a))
+			}
+		}
+		var fs []feature.Schedule
+		round := func() {
+			for _, c := range children {
+				fs = x.Features(c, fs[:0])
+			}
+		}
+		for range 6 {
+			round()
+		}
+		if n := testing.AllocsPerRun(5, round); n > 0 {
+			t.Errorf("%s: %g allocations for %d children", name, n, len(children))
 		}
 	}
 }
