@@ -329,6 +329,7 @@ OwnPipeline build_own(const Json &hello, const Target &target) {
     own.generator = Internal::GeneratorRegistry::create(name, GeneratorContext(target));
     if (!own.generator) throw JsonError("no Generator named " + name);
     for (const Json &p : hello.items_or_empty("generator_params")) {
+        if (p["name"].as_string() == "target") continue;  // the context has it, and a second is refused
         own.generator->set_generatorparam_value(p["name"].as_string(), p["value"].as_string());
     }
     own.pipeline = own.generator->build_pipeline();
