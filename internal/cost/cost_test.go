@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/claims/oracle"
 	"github.com/protuner/protuner/internal/cost"
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
@@ -16,18 +17,8 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// madeWeights are weights that are nobody's: drawn evenly from (-0.5, 0.5), as
-// Halide's own tools do when they begin to train.
-func madeWeights() *nn.Weights {
-	rng := rand.New(rand.NewSource(1))
-	w := new(nn.Weights)
-	for _, b := range [][]float32{w.Head1Filter[:], w.Head1Bias[:], w.Head2Filter[:], w.Head2Bias[:], w.Conv1Filter[:], w.Conv1Bias[:]} {
-		for i := range b {
-			b[i] = rng.Float32() - 0.5
-		}
-	}
-	return w
-}
+// madeWeights are weights that are nobody's.
+func madeWeights() *nn.Weights { return nn.Random(rand.New(rand.NewSource(1))) }
 
 // golden is a schedule that Adams2019 made, with the cost it predicted for it with
 // madeWeights on two cores.
@@ -97,7 +88,7 @@ func (g golden) features() []feature.Schedule {
 func TestGoldenCosts(t *testing.T) {
 	for _, g := range goldens(t) {
 		got := g.model(t).Predict(g.features())
-		if math.Abs(got-g.cost) > 1e-5*g.cost+printed {
+		if math.Abs(got-g.cost) > 1e-5*g.cost+oracle.Printed {
 			t.Errorf("%s: %g, Adams2019 says %g", g.name, got, g.cost)
 		}
 	}

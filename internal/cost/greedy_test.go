@@ -2,17 +2,17 @@ package cost_test
 
 import (
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/claims/oracle"
 	"github.com/protuner/protuner/internal/space"
 )
 
 // greedy takes, from the start, the action that leads to the lowest cost: what
 // Adams2019 does with a beam of one.
-func (o *oracle) greedy() (*space.State, float64) {
-	s, best := o.sp.Start(), math.Inf(1)
+func greedy(o *oracle.Oracle) (*space.State, float64) {
+	s, best := o.Space.Start(), math.Inf(1)
 	var actions []space.Action
 	for !s.Complete() {
 		actions = s.Actions(actions[:0])
@@ -20,7 +20,7 @@ func (o *oracle) greedy() (*space.State, float64) {
 		best = math.Inf(1)
 		for _, a := range actions {
 			n := s.Next(a)
-			if c := o.m.Predict(o.x.Features(n, nil)); c < best {
+			if c := o.Model.Predict(o.Features.Features(n, nil)); c < best {
 				next, best = n, c
 			}
 		}
@@ -38,27 +38,20 @@ func TestGreedyAsAdams2019(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a real Halide")
 	}
-	files := []string{filepath.Join("..", "..", "apps", "unsharp", "unsharp_generator.cpp"), filepath.Join("..", "..", "apps", "hist", "hist_generator.cpp")}
-	if *oracleFiles != "" {
-		files = nil
-		for _, pattern := range strings.Split(*oracleFiles, ",") {
-			some, err := filepath.Glob(pattern)
-			if err != nil || len(some) == 0 {
-				t.Fatalf("no Generators %s (%v)", pattern, err)
-			}
-			files = append(files, some...)
-		}
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			o := openOracle(t, strings.Split(*oracleHalide, ",")[0], file, "")
-			_, _, theirs, err := o.run(t, 0)
+	version := strings.Split(*oracleHalide, ",")[0]
+	for _, g := range oracleGenerators(t, "unsharp", "hist") {
+		t.Run(g.String(), func(t *testing.T) {
+			o, err := oracle.Open(t.Context(), g.File, g.Name, t.TempDir(), oracleOptions(version))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, ours := o.greedy()
-			if math.Abs(ours-theirs) > 1e-3*theirs {
-				t.Errorf("greedy ends at %g, Adams2019's at %g:\n%v", ours, theirs, s)
+			theirs, err := o.Run(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, ours := greedy(o)
+			if math.Abs(ours-theirs.Cost) > 1e-3*theirs.Cost {
+				t.Errorf("greedy ends at %g, Adams2019's at %g:\n%v", ours, theirs.Cost, s)
 			}
 		})
 	}

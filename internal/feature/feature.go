@@ -5,6 +5,8 @@
 package feature
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -70,8 +72,9 @@ type stage struct {
 	fn, idx int
 	f       *pipeline.Func
 	loopOf  []int   // per dimension of the Func, the loop over it, -1 for none
-	bytes   float64 // at root
-	least   float64 // points computed at least
+	points  float64 // of its loops at root
+	bytes   float64 // of its Func at root
+	least   float64 // points computed at least; no number where they are too many
 }
 
 // site says where a stage is computed and stored: levels of the nest, nil where
@@ -110,7 +113,13 @@ func New(sp *space.Space) *Extractor {
 			}
 			if sp.Scheduled(f) {
 				b := x.root.Bounds(f)
-				st.bytes, st.least = bytesComputed(fn, b), x.leastPoints(&st, b)
+				st.points, st.bytes = 1, bytesComputed(fn, b)
+				for _, l := range b.Loops(s) {
+					st.points *= float64(l.Extent())
+				}
+				if st.least = x.leastPoints(&st); !st.fits() {
+					st.least = math.NaN()
+				}
 			}
 			x.stages = append(x.stages, st)
 			if fn.Input {
@@ -140,22 +149,18 @@ func New(sp *space.Space) *Extractor {
 	return x
 }
 
-// leastPoints are the points of a stage that must be computed: those of its loops at
-// root, where b is the region, or, where those are fewer, what its readers ask for.
-func (x *Extractor) leastPoints(st *stage, b *space.Bound) float64 {
-	least := 1.0
-	for _, l := range b.Loops(st.idx) {
-		least *= float64(l.Extent())
-	}
+// leastPoints are the points of a stage that must be computed: those at root, or,
+// where those are fewer, what its readers ask for.
+func (x *Extractor) leastPoints(st *stage) float64 {
 	if len(st.f.Stages) > 1 || st.f.Output {
-		return least
+		return st.points
 	}
 	inlined := 0.0
 	for _, r := range x.readers[st.fn] {
 		reader := &x.stages[x.first[r.Func]+r.Stage]
 		inlined += reader.least * float64(reader.Edges[r.Edge].Calls)
 	}
-	return min(least, inlined)
+	return min(st.points, inlined)
 }
 
 // Features appends the features of the stages that s schedules, in the order of
@@ -310,4 +315,25 @@ func (x *Extractor) vectorDim(n *space.Nest) int {
 		return 0
 	}
 	return n.VectorDim
+}
+
+// most is how many points or bytes of one stage at root features are computed of.
+// With more, sums and products over a whole nest, which may compute a multiple, could
+// leave int64.
+const most = 1 << 50
+
+// fits holds for stages that features can be computed of.
+func (s *stage) fits() bool { return s.points <= most && s.bytes <= most }
+
+// Fits fails, naming the stage, where one of the stages of sp's pipeline is too large
+// for its features to be right. Extractors give the stage one that is no number, so
+// that no cost is predicted either.
+func Fits(sp *space.Space) error {
+	for _, st := range New(sp).stages {
+		if !st.fits() {
+			return fmt.Errorf("feature: %s has %.3g points of %.3g bytes in all at root; features are right up to %.3g: give smaller estimates",
+				st.Name, st.points, st.bytes, float64(most))
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/protuner/protuner/internal/pipeline"
 )
@@ -149,6 +150,38 @@ func ParseSample(b []byte) (Sample, error) {
 	}
 	if !(s.Milliseconds > 0) || math.IsInf(float64(s.Milliseconds), 0) {
 		return Sample{}, fmt.Errorf("a run time of %g ms", s.Milliseconds)
+	}
+	return s, nil
+}
+
+// ReadFeaturization reads the .featurization of a schedule of p. Errors name the file.
+func ReadFeaturization(path string, p *pipeline.Pipeline) ([]Row, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := ParseFeaturization(b)
+	if err == nil {
+		err = Check(rows, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rows, nil
+}
+
+// ReadSample reads the .sample of a schedule of p. Errors name the file.
+func ReadSample(path string, p *pipeline.Pipeline) (Sample, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Sample{}, err
+	}
+	s, err := ParseSample(b)
+	if err == nil {
+		err = Check(s.Rows, p)
+	}
+	if err != nil {
+		return Sample{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }

@@ -4,7 +4,10 @@
 // features nor terms: only numbers in, numbers out.
 package nn
 
-import "math"
+import (
+	"math"
+	"math/rand"
+)
 
 // Sizes of the layers, as in Halide's Adams2019 (feature version 3).
 const (
@@ -38,6 +41,18 @@ func (w *Weights) buffers() []buffer {
 		{"conv1 filter", []uint32{Outputs, Algorithm + Schedule}, w.Conv1Filter[:]},
 		{"conv1 bias", []uint32{Outputs}, w.Conv1Bias[:]},
 	}
+}
+
+// Random are weights to begin training from, as Halide's tools do: drawn evenly from
+// (-0.5, 0.5).
+func Random(rng *rand.Rand) *Weights {
+	w := new(Weights)
+	for _, b := range w.buffers() {
+		for i := range b.data {
+			b.data[i] = rng.Float32() - 0.5
+		}
+	}
+	return w
 }
 
 type buffer struct {

@@ -11,16 +11,7 @@ import (
 	"testing"
 )
 
-func made(seed int64) *Weights {
-	rng := rand.New(rand.NewSource(seed))
-	w := new(Weights)
-	for _, b := range w.buffers() {
-		for i := range b.data {
-			b.data[i] = rng.Float32() - 0.5
-		}
-	}
-	return w
-}
+func made(seed int64) *Weights { return Random(rand.New(rand.NewSource(seed))) }
 
 func TestWeightsRoundTrip(t *testing.T) {
 	w := made(1)
