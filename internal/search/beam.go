@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand"
 )
 
 // BeamOptions set a beam search.
@@ -13,13 +14,17 @@ type BeamOptions struct {
 	// Passes of the coarse-to-fine scheme; with a beam of 1 it has no meaning and
 	// there is one. Default 5.
 	Passes int
+	// Dropout is the chance, in percent, that no node is dropped over a whole pass;
+	// at every node that is about to be expanded it is a corresponding one (section
+	// 4.3). The seed matters only with it. Default 100: none is.
+	Dropout float64
 }
 
 // BeamDefaults are those of Halide's Adams2019.
-func BeamDefaults() BeamOptions { return BeamOptions{Size: 32, Passes: 5} }
+func BeamDefaults() BeamOptions { return BeamOptions{Size: 32, Passes: 5, Dropout: 100} }
 
 // Greedy is a beam of one.
-func Greedy() BeamOptions { return BeamOptions{Size: 1, Passes: 1} }
+func Greedy() BeamOptions { return BeamOptions{Size: 1, Passes: 1, Dropout: 100} }
 
 // Validate names the first option out of range.
 func (o BeamOptions) Validate() error {
@@ -28,12 +33,14 @@ func (o BeamOptions) Validate() error {
 		return fmt.Errorf("search: a beam of %d; at least 1", o.Size)
 	case o.Passes < 1:
 		return fmt.Errorf("search: %d passes of a beam; at least 1", o.Passes)
+	case !(o.Dropout > 0 && o.Dropout <= 100):
+		return fmt.Errorf("search: a dropout of %g; above 0, and at most 100 for none", o.Dropout)
 	}
 	return nil
 }
 
 // Beam is the beam search of Adams et al. 2019, section 3.2, as Halide's Adams2019
-// carries it out (version 21, without random dropout): all nodes of a level have
+// carries it out (version 21): all nodes of a level have
 // had the same number of decisions; the children of the Size best ones make the
 // next. To keep variations of one node from filling the beam there are passes. In
 // pass p the cost of a node is multiplied by how many nodes with the same key at
@@ -81,12 +88,14 @@ type beamRun struct {
 	m         *meter
 	permitted map[structure]bool
 	found     *shelf
-	frontier  Node // the best node of the last level made, to fall back from
+	rng       *rand.Rand
+	keep      float64 // probability not to drop a node
+	frontier  Node    // the best node of the last level made, to fall back from
 	nodes     []Node
 	costs     []float64
 }
 
-// Search implements Searcher. The seed means nothing to a beam.
+// Search implements Searcher. It ends by itself.
 func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64) (Result, error) {
 	if err := p.validate(); err != nil {
 		return Result{}, err
@@ -95,6 +104,14 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 		return Result{}, err
 	}
 	r := &beamRun{o: b.o, m: newMeter(p, budget), permitted: map[structure]bool{}, found: newShelf(p), frontier: p.Root}
+	if b.o.Dropout < 100 {
+		levels, n := 0, Node(nil)
+		r.rng = newStream(seed)
+		for n = p.Root; !n.Complete(); n = n.Sample(r.rng) {
+			levels = level(n, levels)
+		}
+		r.keep = math.Pow(b.o.Dropout/100, 1/float64(max(1, level(n, levels))))
+	}
 	in, cancel := r.m.within(ctx)
 	defer cancel()
 	var best *beamEntry
@@ -138,7 +155,11 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 			if !ok {
 				break
 			}
-			if e.node.Complete() && e.level >= level(e.node, e.level-1) {
+			if r.rng != nil && len(pending) > 1 && r.rng.Float64() >= r.keep {
+				expanded--
+				continue
+			}
+			if r.final(e) {
 				r.bless(e, &pending, pass)
 				return e, nil
 			}
@@ -157,12 +178,19 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 		r.m.hold(len(next) - len(pending))
 		pending = next
 		r.frontier = pending[0].node
-		for _, e := range pending {
-			if e.node.Complete() && e.level >= level(e.node, e.level-1) {
+		// All of a level are complete or none is.
+		if r.final(pending[0]) {
+			for _, e := range pending {
 				r.reached(e)
 			}
 		}
 	}
+}
+
+// final says that an entry is complete and has no decision to come, not even one
+// with nothing to decide.
+func (r *beamRun) final(e *beamEntry) bool {
+	return e.node.Complete() && e.level >= level(e.node, e.level-1)
 }
 
 // take takes the best entry that is not put off by a penalty.

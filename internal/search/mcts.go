@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 )
@@ -107,8 +106,7 @@ type MCTSOptions struct {
 	// this power. 0 does not. Default 0.
 	Prior float64
 	// Vary is the probability that a simulation, instead of rolling out, changes the
-	// best solution known as far as it is not decided yet; nodes must be able to.
-	// Default 0.
+	// best solution known as far as it is not decided yet. Default 0.
 	Vary float64
 	// Front gives each root so many times its equal share of the budget. Default 1.
 	Front float64
@@ -128,7 +126,7 @@ func MCTSDefaults() MCTSOptions {
 
 // Validate names the first option out of range.
 func (o MCTSOptions) Validate() error {
-	bad := func(format string, args ...any) error { return fmt.Errorf("search: "+format, args...) }
+	bad := optionError
 	switch {
 	case o.Standard < 0 || o.Greedy < 0 || o.Standard+o.Greedy < 1:
 		return bad("%d standard and %d greedy trees; at least one in all", o.Standard, o.Greedy)

@@ -235,3 +235,20 @@ func (s *shelf) sorted() []Solution {
 	}
 	return out
 }
+
+func (m *meter) elapsed() time.Duration { return time.Since(m.start) }
+
+// left is what of the budget is not spent.
+func (m *meter) left() Budget {
+	b := m.b
+	if b.Time > 0 {
+		b.Time = max(1, b.Time-m.elapsed())
+	}
+	if b.Evaluations > 0 {
+		b.Evaluations = max(1, b.Evaluations-m.evals.Load())
+	}
+	if b.Steps > 0 {
+		b.Steps = max(1, b.Steps-m.steps.Load())
+	}
+	return b
+}

@@ -196,3 +196,23 @@ func sampleDown(n Node, rng *rand.Rand) Node {
 	}
 	return n
 }
+
+// part is a part of a budget.
+func (b Budget) part(f float64) Budget {
+	of := func(n int64) int64 {
+		if n == 0 {
+			return 0
+		}
+		return max(1, int64(float64(n)*f))
+	}
+	return Budget{Time: time.Duration(of(int64(b.Time))), Evaluations: of(b.Evaluations), Steps: of(b.Steps)}
+}
+
+// least is the smaller of each of two budgets that limit the same.
+func (b Budget) least(o Budget) Budget {
+	return Budget{Time: min(b.Time, o.Time), Evaluations: min(b.Evaluations, o.Evaluations), Steps: min(b.Steps, o.Steps)}
+}
+
+func optionError(format string, args ...any) error {
+	return fmt.Errorf("search: "+format, args...)
+}

@@ -7,98 +7,134 @@ import (
 	"hash/fnv"
 	"math/rand"
 	"sync"
+	"sync/atomic"
 
 	"github.com/protuner/protuner/internal/cost"
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/space"
 )
 
-// StateNode is a state of a space as a node.
-type StateNode struct{ State *space.State }
+// StateNode is a state of a space as a node. Where it came about by enumeration the
+// state is made when it is asked for first: of the many children that a node has,
+// searches go on from few.
+type StateNode struct {
+	parent *space.State // and action, of a state not made yet
+	action space.Action
+	made   atomic.Pointer[space.State]
+}
+
+// NewStateNode makes the node of a state.
+func NewStateNode(s *space.State) *StateNode {
+	n := &StateNode{}
+	n.made.Store(s)
+	return n
+}
 
 // Start is the node in which nothing is decided yet.
-func Start(sp *space.Space) Node { return StateNode{sp.Start()} }
+func Start(sp *space.Space) Node { return NewStateNode(sp.Start()) }
+
+// State is the node's state.
+func (n *StateNode) State() *space.State {
+	if s := n.made.Load(); s != nil {
+		return s
+	}
+	n.made.CompareAndSwap(nil, n.parent.Next(n.action))
+	return n.made.Load()
+}
+
+// passing is the node's state for one use: it is not kept.
+func (n *StateNode) passing() *space.State {
+	if s := n.made.Load(); s != nil {
+		return s
+	}
+	return n.parent.Next(n.action)
+}
 
 // Complete implements Node.
-func (n StateNode) Complete() bool { return n.State.Complete() }
+func (n *StateNode) Complete() bool { return n.State().Complete() }
 
 // Children implements Node: one for each of the state's actions, in their order.
-func (n StateNode) Children(dst []Node) []Node {
-	for _, a := range n.State.Actions(nil) {
-		dst = append(dst, StateNode{n.State.Next(a)})
+func (n *StateNode) Children(dst []Node) []Node {
+	s := n.State()
+	actions := s.Actions(nil)
+	children := make([]StateNode, len(actions))
+	for i, a := range actions {
+		c := &children[i]
+		c.parent, c.action = s, a
+		dst = append(dst, c)
 	}
 	return dst
 }
 
 // Sample implements Node, with the distribution of space.State.Sample.
-func (n StateNode) Sample(rng *rand.Rand) Node {
-	a, ok := n.State.Sample(rng)
+func (n *StateNode) Sample(rng *rand.Rand) Node {
+	a, ok := n.State().Sample(rng)
 	if !ok {
 		panic("search: no child of a complete node can be drawn")
 	}
-	return StateNode{n.State.Next(a)}
+	return NewStateNode(n.State().Next(a))
 }
 
 // Key implements Node: the coarse-to-fine hash of Adams et al.
-func (n StateNode) Key(depth int) uint64 {
+func (n *StateNode) Key(depth int) uint64 {
 	if depth == Exact {
-		return n.State.Key()
+		return n.State().Key()
 	}
-	return n.State.StructuralHash(depth)
+	return n.State().StructuralHash(depth)
 }
 
 // Level counts decisions as Adams et al. do, those with nothing to decide too.
-func (n StateNode) Level() int { return n.State.Depth() }
+func (n *StateNode) Level() int { return n.State().Depth() }
 
 // Unchanged holds where a decision left the loop nest as it was: no tasks.
-func (n StateNode) Unchanged(parent Node) bool {
-	return n.State.Root() == parent.(StateNode).State.Root()
+func (n *StateNode) Unchanged(Node) bool {
+	return n.parent != nil && n.action.Kind == space.Tasks && n.action.Tile == nil
 }
 
 // Toward implements Node.
-func (n StateNode) Toward(leaf Node) Node {
-	taken := len(n.State.Trace())
-	s, _, err := n.State.Space().Replay(leaf.(StateNode).State.Trace()[:taken+1], space.Strict)
+func (n *StateNode) Toward(leaf Node) Node {
+	taken := len(n.State().Trace())
+	s, _, err := n.State().Space().Replay(leaf.(*StateNode).State().Trace()[:taken+1], space.Strict)
 	if err != nil {
 		panic(fmt.Sprintf("search: a state's own trace does not replay: %v", err))
 	}
-	return StateNode{s}
+	return NewStateNode(s)
 }
 
 // Finish computes what is left at root, each Func with its first choice of tasks:
 // always valid.
-func (n StateNode) Finish() Node {
-	s, _, err := n.State.Space().Replay(n.State.Trace(), space.Nearest)
+func (n *StateNode) Finish() Node {
+	s, _, err := n.State().Space().Replay(n.State().Trace(), space.Nearest)
 	if err != nil {
 		panic(fmt.Sprintf("search: a state's own trace does not replay: %v", err))
 	}
-	return StateNode{s}
+	return NewStateNode(s)
 }
 
 // Vary changes a complete node by one of the moves that evolution makes, but takes
 // the decisions of n as they are; false where the move drawn does not apply.
-func (n StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
-	m := mover{sp: n.State.Space(), rng: rng}
-	from := guide.(StateNode).State
+func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
+	m := mover{sp: n.State().Space(), rng: rng}
+	from := guide.(*StateNode).State()
 	s, ok := moves[rng.Intn(varied)].apply(&m, from, nil)
 	if !ok {
 		return nil, false
 	}
-	if own := n.State.Trace(); len(own) > 0 {
+	if own := n.State().Trace(); len(own) > 0 {
 		// Of two decisions about one thing the later one counts.
 		trace := append(s.Trace(), own...)
 		var err error
-		if s, _, err = n.State.Space().Replay(trace, space.Nearest); err != nil {
+		if s, _, err = n.State().Space().Replay(trace, space.Nearest); err != nil {
 			return nil, false
 		}
 	}
-	return StateNode{s}, s != from
+	return NewStateNode(s), s != from
 }
 
 // Labels name decisions by Func and intent.
-func (n StateNode) Labels() []uint64 {
+func (n *StateNode) Labels() []uint64 {
 	var out []uint64
-	for _, d := range n.State.Trace() {
+	for _, d := range n.State().Trace() {
 		h := fnv.New64a()
 		add := func(xs ...int64) {
 			for _, x := range xs {
@@ -140,7 +176,7 @@ func (m *Model) Evaluate(ctx context.Context, dst []float64, batch []Node) error
 		if i%64 == 63 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		rows = x.Features(n.(StateNode).State, rows[:0])
+		rows = x.Features(n.(*StateNode).passing(), rows[:0])
 		dst[i] = m.model.Predict(rows)
 	}
 	return nil

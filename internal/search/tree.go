@@ -217,14 +217,12 @@ func (t *tree) roll(ctx context.Context, s *simulation, guide Solution) error {
 	last := s.path[len(s.path)-1].node
 	var cost [1]float64
 	if t.o.Vary > 0 && guide.Node != nil && !last.Complete() && s.rng.Float64() < t.o.Vary {
-		if v, ok := last.(varier); ok {
-			for range 4 {
-				if leaf, ok := v.Vary(guide.Node, s.rng); ok {
-					s.leaf = leaf
-					err := s.evaluate(ctx, t.m, cost[:], []Node{leaf})
-					s.cost = cost[0]
-					return err
-				}
+		for range 4 {
+			if leaf, ok := vary(last, guide.Node, s.rng); ok {
+				s.leaf = leaf
+				err := s.evaluate(ctx, t.m, cost[:], []Node{leaf})
+				s.cost = cost[0]
+				return err
 			}
 		}
 	}

@@ -1,0 +1,164 @@
+package search
+
+import (
+	"context"
+	"math"
+)
+
+// Draws samples complete nodes and costs each: the floor that other searches are
+// measured against, with a model in place of ProTuner's measurements.
+type Draws struct{}
+
+// drawn is how many nodes are sampled at once. What is found depends on it, for
+// Steps, and not on the number of workers.
+const drawn = 64
+
+// Search implements Searcher. It needs a budget.
+func (Draws) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
+	if err := p.validate(); err != nil {
+		return Result{}, err
+	}
+	if err := b.validate(true); err != nil {
+		return Result{}, err
+	}
+	m, found := newMeter(p, b), newShelf(p)
+	in, cancel := m.within(ctx)
+	defer cancel()
+	nodes, costs := make([]Node, drawn), make([]float64, drawn)
+	var err error
+	for at := 0; err == nil && !m.over(in); at += drawn {
+		n := drawn
+		if b.Evaluations > 0 {
+			n = int(min(int64(n), b.Evaluations-m.evals.Load()))
+		}
+		if b.Steps > 0 {
+			n = int(min(int64(n), b.Steps-m.steps.Load()))
+		}
+		err = eachOf(n, p.Workers, func(i int) error {
+			nodes[i] = sampleDown(p.Root, newStream(seed, uint64(at+i)))
+			return m.evaluate(in, costs[i:i+1], nodes[i:i+1])
+		})
+		for i := range n {
+			if err == nil {
+				found.put(Solution{nodes[i], costs[i]})
+				m.reached(costs[i])
+			}
+		}
+	}
+	return m.result(ctx, found, p.Root, seed, err)
+}
+
+// AnnealOptions set a simulated annealing.
+type AnnealOptions struct {
+	// Chains run side by side, each with its part of the budget. Default 8.
+	Chains int
+	// Start is how many nodes are sampled for a chain to start at the best of.
+	// Default 16.
+	Start int
+	// Hot and Cold are the temperatures at the start and the end, in between falling
+	// by a constant factor: a change that makes the cost e^T times higher is taken
+	// with probability 1/e. Default 0.2 and 0.002.
+	Hot, Cold float64
+}
+
+// AnnealDefaults is what NewModel uses.
+func AnnealDefaults() AnnealOptions {
+	return AnnealOptions{Chains: 8, Start: 16, Hot: 0.2, Cold: 0.002}
+}
+
+// Validate names the first option out of range.
+func (o AnnealOptions) Validate() error {
+	switch {
+	case o.Chains < 1:
+		return optionError("%d chains; at least 1", o.Chains)
+	case o.Start < 1:
+		return optionError("a start of %d nodes; at least 1", o.Start)
+	case !(o.Cold > 0 && o.Hot >= o.Cold) || math.IsInf(o.Hot, 1):
+		return optionError("temperatures of %g to %g; both above 0, not rising", o.Hot, o.Cold)
+	}
+	return nil
+}
+
+// Anneal is simulated annealing over complete nodes, one change at a time, on the
+// logarithm of the cost.
+type Anneal struct{ o AnnealOptions }
+
+// NewAnneal makes an annealing; it panics on options that do not validate.
+func NewAnneal(o AnnealOptions) *Anneal {
+	if err := o.Validate(); err != nil {
+		panic(err)
+	}
+	return &Anneal{o}
+}
+
+// Search implements Searcher. It needs a budget.
+func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
+	if err := p.validate(); err != nil {
+		return Result{}, err
+	}
+	if err := b.validate(true); err != nil {
+		return Result{}, err
+	}
+	m, n := newMeter(p, b), a.o.Chains
+	in, cancel := m.within(ctx)
+	defer cancel()
+	shelves := make([]*shelf, n)
+	err := eachOf(n, p.Workers, func(i int) error {
+		shelves[i] = newShelf(p)
+		most := int64(math.MaxInt64) // evaluations and steps are one here
+		if b.Evaluations > 0 {
+			most = share(b.Evaluations, n, i)
+		}
+		if b.Steps > 0 {
+			most = min(most, share(b.Steps, n, i))
+		}
+		return a.chain(in, m, shelves[i], seed, i, most)
+	})
+	found := newShelf(p)
+	for _, s := range shelves {
+		if s != nil {
+			found.merge(s)
+		}
+	}
+	return m.result(ctx, found, p.Root, seed, err)
+}
+
+// stuck is how many changes in a row may not apply before a chain ends: its space
+// is a single node.
+const stuck = 1000
+
+func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, index int, most int64) error {
+	rng := newStream(seed, uint64(index)+1)
+	now := Solution{Cost: math.Inf(1)}
+	root := m.p.Root
+	for spent, idle := int64(0), 0; spent < most && idle < stuck; {
+		next, ok := Node(nil), true
+		if spent < int64(a.o.Start) || now.Node == nil {
+			next = sampleDown(root, rng)
+		} else if next, ok = vary(root, now.Node, rng); !ok {
+			idle++
+			continue
+		}
+		idle = 0
+		var cost [1]float64
+		if err := m.evaluate(ctx, cost[:], []Node{next}); err != nil {
+			return err
+		}
+		spent++
+		x := Solution{next, cost[0]}
+		found.put(x)
+		m.reached(x.Cost)
+		done := float64(spent) / float64(most)
+		if m.b.Time > 0 {
+			done = max(done, m.elapsed().Seconds()/m.b.Time.Seconds())
+		}
+		t := a.o.Hot * math.Pow(a.o.Cold/a.o.Hot, min(1, done))
+		if spent <= int64(a.o.Start) {
+			t = 0
+		}
+		if x.Cost <= now.Cost || t > 0 && rng.Float64() < math.Exp(math.Log(now.Cost/x.Cost)/t) {
+			now = x
+		}
+	}
+	return nil
+}

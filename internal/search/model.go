@@ -1,0 +1,82 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// rerunSuffix on a name runs that search again and again with new seeds.
+const rerunSuffix = "_reruns"
+
+// ModelNames lists the searches that NewModel knows. Each may be followed by
+// "_reruns".
+func ModelNames() []string {
+	return append(slices.Sorted(maps.Keys(Presets())), "anneal", "beam", "draws", "greedy")
+}
+
+// NewModel makes the search guided by a model of that name, with its defaults:
+//
+//	greedy    a beam of 1
+//	beam      of 32 with five passes, as Halide's Adams2019
+//	draws     complete schedules drawn at random
+//	anneal    simulated annealing
+//	mcts...   ProTuner's ensembles, see Presets
+//
+// A change, unless nil, is made to the options of those of Presets, and refused for
+// others.
+func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
+	if inner, ok := strings.CutSuffix(name, rerunSuffix); ok {
+		s, err := NewModel(inner, change)
+		if err != nil {
+			return nil, err
+		}
+		r := Rerun{Inner: s}
+		switch s := s.(type) {
+		case *Beam:
+			if s.o.Dropout == 100 {
+				s.o.Dropout = 50
+			}
+		case *MCTS:
+			if s.o.RootTime == 0 {
+				r.Part = 0.1
+			}
+		default:
+			r.Part = 0.1
+		}
+		return r, nil
+	}
+	if o, ok := Presets()[name]; ok {
+		if change != nil {
+			change(&o)
+		}
+		if err := o.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return NewMCTS(o), nil
+	}
+	if change != nil {
+		return nil, fmt.Errorf("search: %s has no options of a tree search to change", name)
+	}
+	switch name {
+	case "greedy":
+		return NewBeam(Greedy()), nil
+	case "beam":
+		return NewBeam(BeamDefaults()), nil
+	case "draws":
+		return Draws{}, nil
+	case "anneal":
+		return NewAnneal(AnnealDefaults()), nil
+	}
+	return nil, fmt.Errorf("search: there is no search %q guided by a model: choose one of %s", name, strings.Join(ModelNames(), ", "))
+}
+
+// Candidates are the solutions as candidates to measure, in their order.
+func Candidates(found []Solution, origin string) []Candidate {
+	var out []Candidate
+	for _, x := range found {
+		out = append(out, newCandidate(x.Node.(*StateNode).State(), origin))
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package search
+
+import (
+	"context"
+	"math"
+)
+
+// Rerun runs a search again and again, each time with another seed, until the
+// budget is spent (ProTuner, section 5.4 and figure 9).
+type Rerun struct {
+	// Inner is what is run.
+	Inner Searcher
+	// Part is what one run may spend, as a part of the budget: 0 stands for all that
+	// is left, for searches that end by themselves.
+	Part float64
+}
+
+// Search implements Searcher. It needs a budget.
+func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
+	if err := p.validate(); err != nil {
+		return Result{}, err
+	}
+	if err := b.validate(true); err != nil {
+		return Result{}, err
+	}
+	m, found := newMeter(p, b), newShelf(p)
+	in, cancel := m.within(ctx)
+	defer cancel()
+	inner := p
+	inner.Events = nil
+	var err error
+	var fallback *Result
+	for run := 0; run == 0 || !m.over(in); run++ {
+		each := m.left()
+		if r.Part > 0 {
+			each = b.part(r.Part).least(each)
+		}
+		res, e := r.Inner.Search(in, inner, each, newStream(seed, uint64(run)).Int63())
+		m.evals.Add(res.Evaluations)
+		m.useless.Add(res.Useless)
+		m.steps.Add(res.Steps)
+		m.hold(res.Nodes)
+		m.hold(-res.Nodes)
+		if !res.Fallback {
+			for _, x := range res.Top {
+				found.put(x)
+			}
+			m.improved(res.Cost)
+		} else if fallback == nil && res.Node != nil {
+			fallback = &res
+		}
+		m.event("restart")
+		// A run that had no evaluation left to spend would go on for ever.
+		if err = e; err != nil || res.Evaluations == 0 {
+			break
+		}
+	}
+	if fallback != nil && len(found.kept) == 0 && !math.IsInf(fallback.Cost, 1) {
+		// It has been costed already.
+		found.put(fallback.Solution)
+		out, err := m.result(ctx, found, p.Root, seed, err)
+		out.Fallback = true
+		return out, err
+	}
+	return m.result(ctx, found, p.Root, seed, err)
+}
