@@ -1,0 +1,131 @@
+// Command compare replays the recorded tables of package tables with this project's
+// optimiser, its baselines and other people's programs, and says who finds what after
+// how many evaluations. Every search is kept in a file, so that it may be stopped and
+// goes on where it ended. Run from the repository's root:
+//
+//	go run ./bayes/compare -install          # the peers, into environments of their own
+//	go run ./bayes/compare -seeds 20
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/protuner/protuner/bayes/tables"
+)
+
+// peerNames are the programs of others; the file of each pins its versions.
+var peerNames = []string{"optuna", "smac", "pyatf", "opentuner", "hypermapper"}
+
+type settings struct {
+	env, results string
+	seeds        int
+	budget       int
+	jobs         int
+}
+
+func main() {
+	var o settings
+	flag.StringVar(&o.env, "env", "out/peers", "folder of the peers' environments")
+	flag.StringVar(&o.results, "results", "out/compare.jsonl", "every search that was made")
+	flag.IntVar(&o.seeds, "seeds", 20, "searches of each player on each table")
+	flag.IntVar(&o.budget, "budget", 100, "evaluations of a search")
+	flag.IntVar(&o.jobs, "jobs", 1, "searches at a time")
+	ours := flag.String("ours", "default,uniform,bandit", "presets of this project")
+	peers := flag.String("peers", strings.Join(peerNames, ","), "programs of others")
+	only := flag.String("tables", "", "tables (default: all)")
+	install := flag.Bool("install", false, "install the peers and stop")
+	report := flag.Bool("report", false, "only report what was played")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *report); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func list(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
+
+func run(ctx context.Context, o settings, ours, peers, only []string, install, report bool) error {
+	if install {
+		return installPeers(ctx, o.env, peers)
+	}
+	if len(only) == 0 {
+		only = tables.Names()
+	}
+	var loaded []*tables.Table
+	for _, name := range only {
+		t, err := tables.Load(name)
+		if err != nil {
+			return err
+		}
+		loaded = append(loaded, t)
+	}
+	b, err := openBook(o.results)
+	if err != nil {
+		return err
+	}
+	if !report {
+		if err := playAll(ctx, o, b, loaded, ours, peers); err != nil {
+			return errors.Join(err, b.close())
+		}
+	}
+	if err := b.close(); err != nil {
+		return err
+	}
+	return print(os.Stdout, o, b, loaded, append(ours, peers...))
+}
+
+// playAll makes the searches that the book lacks.
+func playAll(ctx context.Context, o settings, b *book, loaded []*tables.Table, ours, peers []string) error {
+	dir, err := os.MkdirTemp("", "compare-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join(dir, "play.py")
+	if err := os.WriteFile(script, playSource, 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, o.jobs)
+	begin := func(f func() error) {
+		turns <- struct{}{}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := f(); err != nil {
+				cancel(err)
+			}
+			<-turns
+		}()
+	}
+	for _, t := range loaded {
+		file := filepath.Join(dir, t.Name()+".json")
+		if err := export(file, t); err != nil {
+			return err
+		}
+		for _, preset := range ours {
+			if seeds := b.missing(t.Name(), preset, o.seeds, o.budget); len(seeds) > 0 {
+				begin(func() error { return playOurs(ctx, o, b, t, preset, seeds) })
+			}
+		}
+		for _, peer := range peers {
+			if seeds := b.missing(t.Name(), peer, o.seeds, o.budget); len(seeds) > 0 {
+				begin(func() error { return playPeer(ctx, o, b, t.Name(), peer, script, file, seeds) })
+			}
+		}
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
