@@ -50,11 +50,6 @@ type Options struct {
 	// Default true; Adams turns it off.
 	StripSlide bool
 
-	// Duplicates lists tilings as often as the paper's code does, which comes upon
-	// some twice. It changes no schedule, only how many places of a beam and how much
-	// of a search's time they take. Default false, in Adams too.
-	Duplicates bool
-
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see
 	// docs/space.md): sliding windows may begin before the start of an input, and
 	// reductions may be reordered. Default false; Adams sets it.

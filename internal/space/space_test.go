@@ -28,6 +28,7 @@ func TestOptions(t *testing.T) {
 		"inlined":     func(o *Options) { o.InlinedCalls = 0 },
 		"unroll":      func(o *Options) { o.UnrollLimit = 0 },
 		"stack":       func(o *Options) { o.StackBytes = -1 },
+		"memory":      func(o *Options) { o.MemoryLimit = -1 },
 	} {
 		o := Defaults(2)
 		change(&o)
@@ -69,13 +70,12 @@ func TestTilings(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, kind := range []tilingKind{splits, whole} {
-			for _, u := range tilings(size, kind, false) {
-				if len(u) != len(size) || kind == splits && seen[sizeKey(u)] {
+			clear(seen)
+			for _, u := range tilings(size, kind) {
+				if len(u) != len(size) || seen[sizeKey(u)] {
 					t.Fatalf("%v: tiling %v", size, u)
 				}
-				if kind == splits {
-					seen[sizeKey(u)] = true
-				}
+				seen[sizeKey(u)] = true
 				outer := 1.0
 				for i := range u {
 					inner := ceilDiv(size[i], u[i])
@@ -95,7 +95,7 @@ func TestTilings(t *testing.T) {
 	}
 	// By hand: inner sizes 1 2 4 8, outer sizes 1 2 (4 and up are there already),
 	// and 3, for two loops of which not both may be trivial.
-	got := tilings([]int64{1, 16}, splits, false)
+	got := tilings([]int64{1, 16}, splits)
 	want := [][]int64{{1, 8}, {1, 4}, {1, 2}, {1, 6}}
 	if len(got) != len(want) {
 		t.Fatalf("tilings of a loop of 16: %v, want %v", got, want)
@@ -155,6 +155,7 @@ func TestBruteForce(t *testing.T) {
 		"adams":       {toy(8, 6, 2), Adams(2)},
 		"with input":  {asInput(toy(8, 4, 1, 1)), Defaults(2)},
 		"three Funcs": {toy(8, 2, 0, 1), Adams(2)},
+		"Mullapudi":   {toy(8, 6, 2), narrow(2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sp := newSpace(t, c.p, c.o)
@@ -190,6 +191,13 @@ func TestBruteForce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// narrow is their ablation.
+func narrow(cores int) Options {
+	o := Adams(cores)
+	o.NoSubtiling = true
+	return o
 }
 
 // checkSample draws from one state and compares with what Sample documents by

@@ -147,10 +147,63 @@ func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 			continue
 		}
 		if key := sizeKey(o.tasks); !seen[key] {
-			seen[key] = !sp.o.Duplicates
+			seen[key] = true
 			options = append(options, o)
 		}
 	}
+	if !sp.o.RoundTasks {
+		partition(options)
+	}
 	slices.SortStableFunc(options, func(a, b taskOption) int { return cmp.Compare(a.idle, b.idle) })
 	return options
+}
+
+// partition brings equally even options into the order that Adams et al.'s code has
+// them in after sorting, which breaks ties in a beam like theirs: that of the C++ library's introsort
+// (Musser 1997; quicksort around the median of three until parts have 16 elements,
+// before an insertion sort, which is stable), without its way out of deep recursion.
+func partition(o []taskOption) {
+	for len(o) > 16 {
+		a, b, c := 1, len(o)/2, len(o)-1
+		if o[b].idle < o[a].idle {
+			a, b = b, a
+		}
+		switch { // the median of a <= b and c
+		case o[b].idle < o[c].idle:
+			o[0], o[b] = o[b], o[0]
+		case o[a].idle < o[c].idle:
+			o[0], o[c] = o[c], o[0]
+		default:
+			o[0], o[a] = o[a], o[0]
+		}
+		pivot := o[0].idle
+		i, j := 1, len(o)
+		for {
+			for o[i].idle < pivot {
+				i++
+			}
+			for j--; pivot < o[j].idle; j-- {
+			}
+			if i >= j {
+				break
+			}
+			o[i], o[j] = o[j], o[i]
+			i++
+		}
+		partition(o[i:])
+		o = o[:i]
+	}
+}
+
+// sizeKey packs extents into a map key.
+func sizeKey(size []int64) string {
+	b := make([]byte, 0, 3*len(size))
+	for _, s := range size {
+		for s >= 0x80 {
+			b = append(b, byte(s)|0x80)
+			s >>= 7
+		}
+		b = append(b, byte(s))
+	}
+	return string(b)
 }

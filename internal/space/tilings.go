@@ -27,25 +27,12 @@ const maxTilings = 100
 // three is added for register blocking; tilings that compute more than 8/7 of
 // what is needed are left out, and so are the two trivial ones. Where the inner
 // loops already have many tilings, the outer loops are stepped more coarsely.
-// Duplicates, which their enumeration has, are dropped unless asked for.
-func tilings(size []int64, kind tilingKind, duplicates bool) [][]int64 {
+// No tiling comes up twice.
+func tilings(size []int64, kind tilingKind) [][]int64 {
 	if len(size) == 0 {
 		return nil
 	}
-	out := extend(size, len(size)-1, 2, kind)
-	if duplicates {
-		return out
-	}
-	seen := make(map[string]bool, len(out))
-	kept := out[:0]
-	for _, t := range out {
-		k := sizeKey(t)
-		if !seen[k] {
-			seen[k] = true
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return extend(size, len(size)-1, 2, kind)
 }
 
 // extend lists the tilings of loops 0..d.
@@ -134,7 +121,7 @@ func stripsOf(stage, vectorLoop int) filter { return filter(stage)<<8 | 3 + filt
 
 // tilings are remembered: the same extents come up again and again.
 func (sp *Space) tilings(size []int64, kind tilingKind) [][]int64 {
-	return sp.remembered(size, all+filter(kind)<<62, func() [][]int64 { return tilings(size, kind, sp.o.Duplicates) })
+	return sp.remembered(size, all+filter(kind)<<62, func() [][]int64 { return tilings(size, kind) })
 }
 
 // tilingSet is one list that the space remembers.
@@ -165,16 +152,3 @@ func (sp *Space) remembered(size []int64, by filter, make func() [][]int64) [][]
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
-
-// sizeKey packs extents into a map key.
-func sizeKey(size []int64) string {
-	b := make([]byte, 0, 3*len(size))
-	for _, s := range size {
-		for s >= 0x80 {
-			b = append(b, byte(s)|0x80)
-			s >>= 7
-		}
-		b = append(b, byte(s))
-	}
-	return string(b)
-}
