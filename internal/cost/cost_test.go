@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +121,32 @@ func TestWaysToPredictAgree(t *testing.T) {
 		}
 		if math.Abs(sum-one) > 1e-5*one {
 			t.Errorf("%s: stages add up to %g, not %g", g.name, sum, one)
+		}
+	}
+}
+
+// What cannot be the features of a schedule is never the cheapest one.
+func TestImpossibleFeaturesCostInfinitely(t *testing.T) {
+	g := goldens(t)[0]
+	m, good := g.model(t), g.features()
+	for _, bad := range []float64{math.NaN(), math.Inf(1), -1, 1e39, math.MaxFloat32} {
+		for k := range feature.NumSchedule {
+			if bad == math.MaxFloat32 && k != feature.NumRealizations {
+				continue // it is possible, if the cost is: here it is multiplied with others
+			}
+			fs := slices.Clone(good)
+			fs[1][k] = bad
+			if c := m.Predict(fs); !math.IsInf(c, 1) {
+				t.Errorf("with %g as %s a cost of %g", bad, feature.FeatureName(k), c)
+			}
+			costs := make([]float64, 2)
+			m.PredictBatch([][]feature.Schedule{fs, good}, costs)
+			if !math.IsInf(costs[0], 1) || costs[1] != m.Predict(good) {
+				t.Errorf("with %g as %s in a batch %v", bad, feature.FeatureName(k), costs)
+			}
+			if e := m.Explain(fs); bad != math.MaxFloat32 && !math.IsInf(e[1].Cost, 1) || math.IsInf(e[0].Cost, 0) {
+				t.Errorf("with %g as %s stages cost %g, %g", bad, feature.FeatureName(k), e[0].Cost, e[1].Cost)
+			}
 		}
 	}
 }

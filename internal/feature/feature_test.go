@@ -278,6 +278,36 @@ func TestFeaturesDoNotAllocate(t *testing.T) {
 	}
 }
 
+// Regions that are empty are refused with the Func's name; so are those with so many
+// points that features could not hold what is computed of them.
+func TestExtentsRefused(t *testing.T) {
+	p := *described(t, "harris.h21")
+	p.Funcs = slices.Clone(p.Funcs)
+	estimated := func(extent int64) *pipeline.Pipeline {
+		p.Funcs[0].Estimate = slices.Clone(p.Funcs[0].Estimate)
+		for d := range p.Funcs[0].Estimate {
+			p.Funcs[0].Estimate[d].Max = p.Funcs[0].Estimate[d].Min + extent - 1
+		}
+		return &p
+	}
+	if _, err := space.New(estimated(0), space.Adams(2)); err == nil || !strings.Contains(err.Error(), p.Funcs[0].Name) {
+		t.Errorf("an empty output: %v", err)
+	}
+	sp := newSpace(t, estimated(1000), space.Adams(2))
+	if err := feature.Fits(sp); err != nil {
+		t.Error(err)
+	}
+	sp = newSpace(t, estimated(1<<30), space.Adams(2))
+	if err := feature.Fits(sp); err == nil || !strings.Contains(err.Error(), p.Funcs[0].Stages[0].Name) {
+		t.Errorf("2^60 points: %v", err)
+	}
+	s := sp.Start()
+	s = s.Next(s.Actions(nil)[0])
+	if fs := feature.New(sp).Features(s, nil); !math.IsNaN(fs[0][feature.PointsComputedMinimum]) {
+		t.Errorf("2^60 points have features: %v", fs[0])
+	}
+}
+
 func BenchmarkFeatures(b *testing.B) {
 	for _, g := range goldens(b) {
 		b.Run(g.name, func(b *testing.B) {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,6 +68,55 @@ func TestFilesRefused(t *testing.T) {
 	}
 	if _, err := feature.Rows(g.state.Pipeline(), nil); err == nil {
 		t.Error("features of no stages joined")
+	}
+}
+
+// Files say their names where they cannot be read: those that are not there,
+// truncated, foreign, or of another pipeline.
+func TestReadFilesRefuses(t *testing.T) {
+	gs := goldens(t)
+	g, other := gs[0], gs[0]
+	for _, o := range gs {
+		if len(o.rows) != len(g.rows) {
+			other = o
+		}
+	}
+	sample := feature.AppendSample(nil, feature.Sample{Rows: g.rows, Milliseconds: 1})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x")
+	for name, c := range map[string]struct {
+		file []byte
+		p    *pipeline.Pipeline
+		says string
+	}{
+		"truncated":        {g.file[:len(g.file)-4], g.state.Pipeline(), "no whole number of stages"},
+		"foreign":          {bytes.Repeat([]byte("\xff"), len(g.file)), g.state.Pipeline(), "stage 0: feature num_realizations is NaN"},
+		"another pipeline": {g.file, other.state.Pipeline(), "has " + strconv.Itoa(len(other.rows))},
+	} {
+		for what, read := range map[string]func([]byte) error{
+			"featurization": func(b []byte) error { _, err := feature.ReadFeaturization(file, c.p); return err },
+			"sample":        func(b []byte) error { _, err := feature.ReadSample(file, c.p); return err },
+		} {
+			b := c.file
+			if what == "sample" {
+				b = append(slices.Clone(b), sample[len(g.file):]...)
+			}
+			if err := os.WriteFile(file, b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := read(b); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s, %s: want %q, got %v", what, name, c.says, err)
+			}
+		}
+	}
+	if err := os.WriteFile(file, sample, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := feature.ReadSample(file, g.state.Pipeline()); err != nil || s.Milliseconds != 1 || !slices.Equal(s.Rows, g.rows) {
+		t.Errorf("a good sample is not read: %v", err)
+	}
+	if _, err := feature.ReadFeaturization(file+"none", g.state.Pipeline()); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }
 

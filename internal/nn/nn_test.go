@@ -55,6 +55,41 @@ func TestWeightsRefused(t *testing.T) {
 	}
 }
 
+// A file that holds no weights says its name, and what about it is wrong.
+func TestReadFileRefuses(t *testing.T) {
+	whole := made(1).Append(nil)
+	version := bytes.Clone(whole)
+	version[4] = 2
+	shape := bytes.Clone(whole)
+	shape[20] = 9
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		file []byte
+		says string
+	}{
+		"empty":     {nil, "ends before the magic number"},
+		"text":      {[]byte("weights, honestly"), "the magic number is"},
+		"program":   {[]byte("\x7fELF and nothing else"), "no weights of feature version 3"},
+		"version":   {version, "the version of the pipeline features is 2, not 3"},
+		"shape":     {shape, "extent 0 of head1 filter is 9, not 8"},
+		"truncated": {whole[:len(whole)-1], "the file ends before the end of conv1 bias"},
+		"longer":    {append(bytes.Clone(whole), whole...), "17136 bytes follow"},
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, c.file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(file); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: want %q, got %v", name, c.says, err)
+		}
+	}
+	for _, file := range []string{dir, filepath.Join(dir, "none")} {
+		if _, err := ReadFile(file); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 // Weights are found in the middle of other data, also behind something that begins
 // like them.
 func TestFind(t *testing.T) {
