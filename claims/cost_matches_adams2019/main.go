@@ -4,7 +4,7 @@
 // pipelines, those of features_match_adams2019. With -made the weights are random ones
 // that Adams2019 is given in a .weights file of ours.
 //
-//	go run ./claims/cost_matches_adams2019 [-seeds 10] [-halide 21.0.0] [-made] [HALIDE_SOURCE]
+//	go run ./claims/cost_matches_adams2019 [-seeds 12] [-halide 21.0.0] [-made] [HALIDE_SOURCE]
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 10, "searches under random dropout for each pipeline, beside the greedy one")
+	seeds := flag.Int("seeds", 12, "searches under random dropout for each pipeline, beside the greedy one")
 	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
 	made := flag.Bool("made", false, "use random weights, in a .weights file of ours, in place of Halide's own")
 	flag.Parse()

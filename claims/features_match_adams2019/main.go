@@ -5,7 +5,7 @@
 // ones of halide/testdata, and those of Halide's apps where a folder of its source is
 // given.
 //
-//	go run ./claims/features_match_adams2019 [-seeds 10] [-halide 21.0.0] [HALIDE_SOURCE]
+//	go run ./claims/features_match_adams2019 [-seeds 12] [-halide 21.0.0] [HALIDE_SOURCE]
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 10, "searches under random dropout for each pipeline, beside the greedy one")
+	seeds := flag.Int("seeds", 12, "searches under random dropout for each pipeline, beside the greedy one")
 	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
 	flag.Parse()
 	t, pipelines, err := oracle.CompareAll(claim.Context(), strings.Split(*versions, ","), flag.Arg(0), *seeds, oracle.Defaults)
