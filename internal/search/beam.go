@@ -226,7 +226,7 @@ func (r *beamRun) expand(ctx context.Context, e *beamEntry, next *beamHeap, wait
 	pass := func(n Node) {
 		next.push(&beamEntry{node: n, parent: e, level: e.level + 1, cost: e.cost, plain: e.plain})
 	}
-	if level(e.node, e.level) > e.level {
+	if level(e.node, e.level-1) > e.level {
 		pass(e.node)
 		return waiting, nil
 	}

@@ -125,7 +125,7 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 
 // stuck is how many changes in a row may not apply before a chain ends: its space
 // is a single node.
-const stuck = 1000
+const stuck = 100
 
 func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, index int, most int64) error {
 	rng := newStream(seed, uint64(index)+1)

@@ -77,7 +77,7 @@ func (e *ensemble) search(ctx context.Context, seed int64) error {
 		t := e.trees[0]
 		t.plant(e.root, 0)
 		t.limit = max(t.limit, 1)
-		return t.round(ctx, 1)
+		return t.round(ctx, 1, 1)
 	}
 	for !e.root.Complete() {
 		if e.m.over(ctx) {
@@ -140,7 +140,7 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 			rounds = t.steps + share(steps, n, i)
 		}
 		for t.spent < evals && t.steps < rounds && !t.root.closed {
-			if err := t.round(inner, each); err != nil {
+			if err := t.round(inner, each, rounds-t.steps); err != nil {
 				if errors.Is(err, errBudget) || inner.Err() != nil && ctx.Err() == nil {
 					return nil
 				}

@@ -16,6 +16,9 @@ func searchers(t testing.TB) map[string]Searcher {
 	t.Helper()
 	out := map[string]Searcher{}
 	for _, name := range ModelNames() {
+		if _, ok := Extensions()[name]; ok {
+			continue // options has them
+		}
 		both := []string{name}
 		if slices.Contains([]string{"beam", "greedy", "mcts", "draws", "anneal"}, name) {
 			both = append(both, name+rerunSuffix)
@@ -27,7 +30,7 @@ func searchers(t testing.TB) map[string]Searcher {
 					o.Choose = cheapest
 				}
 			}
-			if Presets()[name].Standard+Presets()[name].Greedy == 0 {
+			if _, ok := configurations()[name]; !ok {
 				change = nil
 			}
 			s, err := NewModel(n, change)
@@ -140,7 +143,7 @@ func conformance(t *testing.T, name string, s Searcher) {
 	t.Run("keeps the best that differ", func(t *testing.T) {
 		p := plain(tree)
 		tree := *tree
-		tree.coarse = func(path []int, depth int) uint64 { return uint64(path[0]) }
+		tree.coarse = func(path []int, depth int) uint64 { return uint64(slices.Max(append([]int{0}, path[:min(1, len(path))]...))) }
 		p.Root = tree.root()
 		p.Keep, p.KeepDepth = 3, 0
 		r := found(t, s, p, Budget{Evaluations: 400}, 1)
@@ -162,7 +165,7 @@ func conformance(t *testing.T, name string, s Searcher) {
 		}
 	})
 	t.Run("no choice", func(t *testing.T) {
-		r := found(t, s, plain(uniform(30, 1, 1)), Budget{Evaluations: 400}, 1)
+		r := found(t, s, plain(uniform(30, 1, 1)), Budget{Evaluations: 2000}, 1)
 		if len(r.Node.(toyNode).path) != 30 || r.Fallback {
 			t.Errorf("%v, fallback %v", r.Node, r.Fallback)
 		}

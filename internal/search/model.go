@@ -10,10 +10,42 @@ import (
 // rerunSuffix on a name runs that search again and again with new seeds.
 const rerunSuffix = "_reruns"
 
+// Extensions are configurations beyond the paper, by name: "protuner", which is what
+// tuning uses, and the paper's default with one option each, for ablations.
+// docs/search.md says what each brings.
+func Extensions() map[string]MCTSOptions {
+	with := func(change func(*MCTSOptions)) MCTSOptions {
+		o := MCTSDefaults()
+		change(&o)
+		return o
+	}
+	return map[string]MCTSOptions{
+		"protuner":       with(func(o *MCTSOptions) { o.Vary = 0.9 }),
+		"mcts_lazy":      with(func(o *MCTSOptions) { o.Lazy = true }),
+		"mcts_transpose": with(func(o *MCTSOptions) { o.Transpose = true }),
+		"mcts_keep":      with(func(o *MCTSOptions) { o.KeepSubtree = true }),
+		"mcts_widen":     with(func(o *MCTSOptions) { o.Widen = 2 }),
+		"mcts_rave":      with(func(o *MCTSOptions) { o.Share = 100 }),
+		"mcts_siblings":  with(func(o *MCTSOptions) { o.Share, o.ShareDepth = 100, 2 }),
+		"mcts_spread":    with(func(o *MCTSOptions) { o.Formula = Spread }),
+		"mcts_shrink":    with(func(o *MCTSOptions) { o.Shrink = 0.8 }),
+		"mcts_batch":     with(func(o *MCTSOptions) { o.Standard, o.Greedy, o.Batch = 1, 1, 8 }),
+		"mcts_prior":     with(func(o *MCTSOptions) { o.Prior = 1 }),
+		"mcts_vary":      with(func(o *MCTSOptions) { o.Vary = 0.5 }),
+		"mcts_front":     with(func(o *MCTSOptions) { o.Front = 3 }),
+	}
+}
+
+func configurations() map[string]MCTSOptions {
+	all := Presets()
+	maps.Copy(all, Extensions())
+	return all
+}
+
 // ModelNames lists the searches that NewModel knows. Each may be followed by
 // "_reruns".
 func ModelNames() []string {
-	return append(slices.Sorted(maps.Keys(Presets())), "anneal", "beam", "draws", "greedy")
+	return append(slices.Sorted(maps.Keys(configurations())), "anneal", "beam", "draws", "greedy")
 }
 
 // NewModel makes the search guided by a model of that name, with its defaults:
@@ -22,9 +54,10 @@ func ModelNames() []string {
 //	beam      of 32 with five passes, as Halide's Adams2019
 //	draws     complete schedules drawn at random
 //	anneal    simulated annealing
-//	mcts...   ProTuner's ensembles, see Presets
+//	protuner  the best of the ensembles here
+//	mcts...   the others: ProTuner's own (Presets) and more (Extensions)
 //
-// A change, unless nil, is made to the options of those of Presets, and refused for
+// A change, unless nil, is made to the options of the ensembles, and refused for
 // others.
 func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
 	if inner, ok := strings.CutSuffix(name, rerunSuffix); ok {
@@ -47,7 +80,7 @@ func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
 		}
 		return r, nil
 	}
-	if o, ok := Presets()[name]; ok {
+	if o, ok := configurations()[name]; ok {
 		if change != nil {
 			change(&o)
 		}

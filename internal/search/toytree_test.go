@@ -26,6 +26,8 @@ type toyNode struct {
 
 func (t *toyTree) root() Node { return toyNode{t, nil} }
 
+func (n toyNode) where() toyNode { return n }
+
 func (n toyNode) child(i int) Node { return toyNode{n.t, append(slices.Clip(n.path), i)} }
 
 func (n toyNode) Complete() bool { return n.t.branches(n.path) == 0 }
@@ -74,7 +76,8 @@ func (e *toyCosts) Evaluate(_ context.Context, dst []float64, batch []Node) erro
 		return errToy
 	}
 	for i, n := range batch {
-		dst[i] = n.(toyNode).t.cost(n.(toyNode).path)
+		toy := n.(interface{ where() toyNode }).where()
+		dst[i] = toy.t.cost(toy.path)
 	}
 	return nil
 }

@@ -145,10 +145,10 @@ func (s *simulation) evaluate(ctx context.Context, m *meter, dst []float64, batc
 	return m.evaluate(ctx, dst, batch)
 }
 
-// round does a batch of simulations. It returns errBudget where the evaluations
-// left are too few for one.
-func (t *tree) round(ctx context.Context, workers int) error {
-	batch := make([]*simulation, t.o.Batch)
+// round does a batch of simulations, at most so many. It returns errBudget where the
+// evaluations left are too few for one.
+func (t *tree) round(ctx context.Context, workers int, most int64) error {
+	batch := make([]*simulation, min(int64(t.o.Batch), most))
 	left := t.limit - t.spent
 	for i := range batch {
 		s := &simulation{rng: newStream(t.seed, uint64(t.index)+1, t.sims), limit: max(0, left/int64(len(batch)-i))}

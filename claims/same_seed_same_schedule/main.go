@@ -1,0 +1,55 @@
+// Claim: a seed and a number of evaluations give the same schedule, bit for bit, with
+// 1, 2 and 8 workers, and another run gives it again; for every search, on every app.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/claims/mcts_beats_beam/problem"
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/search"
+)
+
+func main() {
+	evaluations := flag.Int64("evaluations", 4000, "evaluations a search")
+	names := flag.String("search", strings.Join(search.ModelNames(), ","), "searches")
+	flag.Parse()
+	ctx := claim.Context()
+	same, all := 0, 0
+	for _, app := range problem.Apps {
+		o, err := problem.Open(ctx, problem.Source(app), bridge.DefaultVersion, 2)
+		claim.Fail(err)
+		for _, name := range strings.Split(*names, ",") {
+			s, err := search.NewModel(name, nil)
+			if search.Presets()[name].NeedsChoose {
+				continue // goes by times measured
+			}
+			if search.Presets()[name].RootTime > 0 {
+				s, err = search.NewModel(name, func(o *search.MCTSOptions) { o.RootTime = 0 })
+			}
+			claim.Fail(err)
+			first := ""
+			good := true
+			for _, workers := range []int{1, 2, 8} {
+				r, err := s.Search(ctx, o.Problem(workers), search.Budget{Evaluations: *evaluations}, 7)
+				claim.Fail(err)
+				text := fmt.Sprintf("%x %d\n%s", r.Cost, r.Evaluations, r.Node.(*search.StateNode).State().Schedule())
+				if first == "" {
+					first = text
+				}
+				good = good && text == first
+			}
+			all++
+			if good {
+				same++
+			} else {
+				fmt.Printf("%s on %s: schedules differ\n", name, app)
+			}
+		}
+		fmt.Printf("%s: done\n", app)
+	}
+	claim.Say(same == all, "%d of %d searches find the same schedule with 1, 2 and 8 workers", same, all)
+}

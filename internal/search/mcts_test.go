@@ -1,0 +1,258 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// ProTuner's table 1 and figure 9, by hand.
+func TestPresetsArePapers(t *testing.T) {
+	type want struct {
+		root    time.Duration
+		formula Formula
+		c       float64
+		real    bool
+	}
+	all := Presets()
+	for name, w := range map[string]want{
+		"mcts_30s":           {30 * time.Second, Product, 1, false},
+		"mcts_10s":           {10 * time.Second, Product, 1, false},
+		"mcts_1s":            {time.Second, Product, 1, false},
+		"mcts_0.5s":          {time.Second / 2, Product, 1, false},
+		"mcts_Cp10_30s":      {30 * time.Second, Product, 10, false},
+		"mcts_sqrt2_30s":     {30 * time.Second, Sum, math.Sqrt2, false},
+		"mcts_cost+real_30s": {30 * time.Second, Product, 1, true},
+		"mcts_cost+real_1s":  {time.Second, Product, 1, true},
+	} {
+		o, plain := all[name], MCTSDefaults()
+		if (want{o.RootTime, o.Formula, o.C, o.NeedsChoose}) != w {
+			t.Errorf("%s: %+v", name, o)
+		}
+		// Nothing else than what the paper changes may differ from its defaults.
+		o.RootTime, o.Formula, o.C, o.NeedsChoose = plain.RootTime, plain.Formula, plain.C, false
+		if o.Standard != 15 || o.Greedy != 1 || o.Explore != Average || o.Win != Best || o.Rollout != RandomRollout || o.Reward != InverseCost ||
+			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 {
+			t.Errorf("%s is not the paper's alone: %+v", name, o)
+		}
+	}
+}
+
+// Scores by hand: a node of 10 visits, its child of 4 with costs 1, 2, 4 and 5.
+func TestScores(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*MCTSOptions)
+		want   float64
+	}{
+		"product":      {func(o *MCTSOptions) {}, 4. / 12 * (1 + math.Sqrt(math.Log(10)/4))},
+		"Cp10":         {func(o *MCTSOptions) { o.C = 10 }, 4. / 12 * (1 + 10*math.Sqrt(math.Log(10)/4))},
+		"sqrt2":        {func(o *MCTSOptions) { o.Formula, o.C = Sum, math.Sqrt2 }, (1+.5+.25+.2)/4 + math.Sqrt2*math.Sqrt(2*math.Log(10)/4)},
+		"explore best": {func(o *MCTSOptions) { o.Explore = Best }, 1 * (1 + math.Sqrt(math.Log(10)/4))},
+		"spread": {func(o *MCTSOptions) { o.Formula, o.C = Spread, 2 },
+			-math.Log(40)/4 + 2*.7*math.Sqrt(2*math.Log(10)/4)},
+		"points": {func(o *MCTSOptions) { o.Formula, o.Reward = Sum, BeatParent }, 2./4 + math.Sqrt(2*math.Log(10)/4)},
+	} {
+		o := MCTSDefaults()
+		c.change(&o)
+		tr := &tree{o: o}
+		v := &vertex{weight: 1}
+		for _, x := range []float64{1, 2, 4, 5} {
+			reward := 1 / x
+			if o.Reward == BeatParent {
+				reward = 0
+				if x < 3 {
+					reward = 1
+				}
+			}
+			v.add(x, reward)
+		}
+		if got := tr.score(v, o.C, math.Log(10), .7); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %g, not %g", name, got, c.want)
+		}
+	}
+}
+
+// An infinite cost is a visit that brings nothing.
+func TestInfiniteCostsBringNothing(t *testing.T) {
+	for _, f := range []Formula{Product, Sum, Spread} {
+		o := MCTSDefaults()
+		o.Formula = f
+		tr := &tree{o: o}
+		good, poor, none := &vertex{weight: 1}, &vertex{weight: 1}, &vertex{weight: 1}
+		for i := range 4 {
+			good.add(2, .5)
+			none.add(math.Inf(1), 0)
+			if i%2 == 0 {
+				poor.add(2, .5)
+			} else {
+				poor.add(math.Inf(1), 0)
+			}
+		}
+		g, p, n := tr.score(good, 1, 2, 1), tr.score(poor, 1, 2, 1), tr.score(none, 1, 2, 1)
+		if !(g > p && p > n) || math.IsNaN(g) || math.IsNaN(n) {
+			t.Errorf("formula %d: scores %g, %g and %g", f, g, p, n)
+		}
+	}
+}
+
+// With many more evaluations than nodes every configuration of a tree search ends
+// at the known best, whether or not the way there looks good.
+func TestTreesFindKnownBest(t *testing.T) {
+	for name, s := range searchers(t) {
+		if _, ok := s.(*MCTS); !ok {
+			continue
+		}
+		for what, tree := range map[string]*toyTree{"honest": uniform(4, 3, 5), "trap": trap(4, 3), "deceptive": deceptive(4, 3, 6)} {
+			best, _ := least(tree.root())
+			r := found(t, s, Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 16000}, 1)
+			if r.Cost != best {
+				t.Errorf("%s, %s: %g, the best is %g", name, what, r.Cost, best)
+			}
+		}
+	}
+}
+
+// Where every partial cost lies, greedy search ends badly and trees do not, with as
+// many evaluations as a fraction of the leaves.
+func TestTreesLookAhead(t *testing.T) {
+	for what, tree := range map[string]*toyTree{"trap": trap(6, 4), "deceptive": deceptive(6, 4, 1)} {
+		best, leaves := least(tree.root())
+		greedy := beam(t, tree, Greedy())
+		r := found(t, NewMCTS(MCTSDefaults()), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: int64(leaves) / 2}, 1)
+		if !(r.Cost < best+(greedy.Cost-best)/3) {
+			t.Errorf("%s: trees found %g, greedy %g, the best is %g", what, r.Cost, greedy.Cost, best)
+		}
+	}
+}
+
+// A small tree that has been searched through is left alone.
+func TestExhaustionEndsTheSearch(t *testing.T) {
+	tree := uniform(3, 2, 1)
+	o := MCTSDefaults()
+	o.Standard, o.Greedy = 1, 0
+	r := found(t, NewMCTS(o), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 1 << 40}, 1)
+	if best, _ := least(tree.root()); r.Cost != best || r.Evaluations > 50 {
+		t.Errorf("%g with %d evaluations", r.Cost, r.Evaluations)
+	}
+}
+
+// The root moves one decision at a time towards the best known, and who found it is
+// told.
+func TestRootsMove(t *testing.T) {
+	tree := uniform(5, 3, 4)
+	r := found(t, NewMCTS(MCTSDefaults()), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 2000}, 3)
+	if len(r.Roots) != 5 {
+		t.Fatalf("%d roots", len(r.Roots))
+	}
+	last, evals := math.Inf(1), int64(0)
+	for i, root := range r.Roots {
+		if root.Best > last || root.Evaluations < evals || root.Tree >= 16 || (root.Tree < 0) != (root.Best == last) {
+			t.Errorf("root %d: %+v after %g", i, root, last)
+		}
+		last, evals = root.Best, root.Evaluations
+	}
+	if last != r.Cost {
+		t.Errorf("the last root knew %g, the result is %g", last, r.Cost)
+	}
+}
+
+// What is chosen by measuring moves the root and is the result.
+func TestChooseDecides(t *testing.T) {
+	tree := uniform(4, 3, 4)
+	o := MCTSDefaults()
+	calls := 0
+	o.Choose = func(_ context.Context, best []Solution) (int, error) {
+		calls++
+		dearest := 0
+		for i, s := range best {
+			if s.Cost > best[dearest].Cost {
+				dearest = i
+			}
+		}
+		return dearest, nil
+	}
+	r := found(t, NewMCTS(o), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 500}, 1)
+	if calls != 4 || r.Cost != tree.cost(r.Node.(toyNode).path) || !(r.Top[0].Cost < r.Cost) {
+		t.Errorf("%d calls, %g chosen, %g was the best", calls, r.Cost, r.Top[0].Cost)
+	}
+	o.Choose = func(context.Context, []Solution) (int, error) { return 0, errToy }
+	if _, err := NewMCTS(o).Search(context.Background(), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 500}, 1); err != errToy {
+		t.Errorf("a failed measurement: %v", err)
+	}
+}
+
+// Progressive widening, bounded trees and virtual loss do what they say.
+func TestTreeShapes(t *testing.T) {
+	toy := uniform(4, 50, 1)
+	grow := func(change func(*MCTSOptions), rounds int) *tree {
+		o := MCTSDefaults()
+		change(&o)
+		m := newMeter(Problem{Root: toy.root(), Evaluator: &toyCosts{}}, Budget{})
+		tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
+		tr.plant(toy.root(), 0)
+		for range rounds {
+			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return tr
+	}
+	if tr := grow(func(o *MCTSOptions) { o.Widen = 2 }, 25); len(tr.root.children) != 10 {
+		t.Errorf("25 visits widened to %d children, not 10", len(tr.root.children))
+	}
+	if tr := grow(func(o *MCTSOptions) { o.MaxNodes = 80 }, 500); tr.nodes > 80+50 || tr.root.visits != 500 {
+		t.Errorf("%d nodes, %d visits", tr.nodes, tr.root.visits)
+	}
+	if tr := grow(func(o *MCTSOptions) { o.Batch = 40 }, 2); len(tr.root.children) != 50 || tr.root.visits != 80 || tr.root.pending != 0 {
+		t.Errorf("80 simulations in 2 batches: %d children, %d visits", len(tr.root.children), tr.root.visits)
+	}
+	tr := grow(func(o *MCTSOptions) { o.Prior = 1 }, 6)
+	costs := []float64{}
+	for _, c := range tr.root.children {
+		costs = append(costs, toy.cost(c.node.(toyNode).path))
+	}
+	if !slices.IsSorted(costs) || tr.root.children[0].weight != 1 || !(tr.root.children[5].weight < 1) {
+		t.Errorf("by prior: costs %v, weights %g and %g", costs, tr.root.children[0].weight, tr.root.children[5].weight)
+	}
+	if tr := grow(func(o *MCTSOptions) { o.Lazy = true }, 200); len(tr.root.children) < 45 || tr.root.made {
+		t.Errorf("lazily, 200 visits: %d children", len(tr.root.children))
+	}
+}
+
+// Nodes with the same key are one, with what is known of it.
+func TestTransposition(t *testing.T) {
+	toy := uniform(3, 4, 1)
+	o := MCTSDefaults()
+	o.Transpose = true
+	m := newMeter(Problem{Root: toy.root(), Evaluator: &toyCosts{}}, Budget{})
+	tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
+	tr.plant(same{toy.root().(toyNode)}, 0)
+	for range 100 {
+		if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Below the root, nodes are told apart by their last decision alone.
+	if len(tr.known) != 1+3*4 {
+		t.Errorf("%d nodes told apart, not 13", len(tr.known))
+	}
+}
+
+// same is a toy node that is known by its level and last decision alone.
+type same struct{ toyNode }
+
+func (n same) Children(dst []Node) []Node {
+	for _, c := range n.toyNode.Children(nil) {
+		dst = append(dst, same{c.(toyNode)})
+	}
+	return dst
+}
+
+func (n same) Key(int) uint64 {
+	if len(n.path) == 0 {
+		return 0
+	}
+	return uint64(100*len(n.path) + n.path[len(n.path)-1])
+}
