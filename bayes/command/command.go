@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -220,7 +221,7 @@ func verdict(ctx, limited context.Context, err error, stderr *tail, limit, elaps
 		o.Status, o.Message = bayes.TimedOut, fmt.Sprintf("killed after %v", limit)
 	case errors.As(err, &exit):
 		o.Status, o.Message = bayes.Crashed, exit.String()
-		if line := stderr.lastLine(); line != "" {
+		if line := stderr.telling(); line != "" {
 			o.Message += ": " + line
 		}
 	default: // it did not start
@@ -246,9 +247,14 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) bytes() []byte { return t.b[max(0, len(t.b)-keptOutput):] }
 
-// lastLine returns the last line that is not blank, at most 200 bytes of it.
-func (t *tail) lastLine() string {
+// telling returns the first line that names an error, as compilers do, else the last
+// one that is not blank; at most 200 bytes of it.
+func (t *tail) telling() string {
 	lines := strings.Split(strings.TrimSpace(string(t.bytes())), "\n")
-	last := strings.ToValidUTF8(strings.TrimSpace(lines[len(lines)-1]), "?")
-	return last[:min(len(last), 200)]
+	line := lines[len(lines)-1]
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "error: ") }); i >= 0 {
+		line = lines[i]
+	}
+	line = strings.ToValidUTF8(strings.TrimSpace(line), "?")
+	return line[:min(len(line), 200)]
 }

@@ -88,7 +88,8 @@ func TestWaysOut(t *testing.T) {
 		`echo '{"speed": 1}'`:                       bayes.Failure(bayes.Crashed, `has no "runtime"`),
 		`echo '{oops'`:                              bayes.Failure(bayes.Crashed, "no JSON object"),
 		`echo 5; echo "bad tile" >&2; exit 3`:       bayes.Failure(bayes.Crashed, "exit status 3: bad tile"),
-		`kill -SEGV $$`:                             bayes.Failure(bayes.Crashed, "segmentation fault"),
+		"printf 'a.c:3: error: too wide\\n 3 | x\\n   | ^\\n' >&2; exit 1": bayes.Failure(bayes.Crashed, "exit status 1: a.c:3: error: too wide"),
+		`kill -SEGV $$`: bayes.Failure(bayes.Crashed, "segmentation fault"),
 		`head -c 5000000 /dev/zero | tr '\0' x; echo; echo 6`: bayes.Value(6),
 	} {
 		got := evaluate(t, o, script)

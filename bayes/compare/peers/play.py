@@ -121,13 +121,11 @@ def smac(game, seed):
 
 def pyatf(game, seed):
     from pyatf import TP, Interval, Set, Tuner
-    from pyatf.tuning_data import CostFunctionError
+    from pyatf.abort_conditions import Evaluations
     from pyatf.search_techniques import AUCBandit
-
-    import numpy
+    from pyatf.tuning_data import CostFunctionError
 
     random.seed(seed)
-    numpy.random.seed(seed)
     clashes = game.clashes()
     tps = []
     for b, p in enumerate(game.params):
@@ -150,8 +148,6 @@ def pyatf(game, seed):
         if value is None:
             raise CostFunctionError("failed")
         return value
-
-    from pyatf.abort_conditions import Evaluations
 
     Tuner().tuning_parameters(*tps).search_technique(AUCBandit()).verbosity(0).tune(cost, Evaluations(20 * game.budget))
 
