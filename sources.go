@@ -20,11 +20,13 @@ func BridgeSources() fs.FS {
 	return sub
 }
 
-// The translation units of what is built from them besides the plugin, which is
-// made of all but runner.cpp and names.cpp.
+// The translation units of what is built from the sources: the plugin is made of all
+// that is not an Entry of something else.
 var (
-	// RunnerUnits make the runner of ahead-of-time builds.
-	RunnerUnits = []string{"runner.cpp", "harness.cpp", "compare.cpp", "fill.cpp", "json.cpp"}
+	// Entries are where the runner and the plugin that tells names begin.
+	Entries = []string{"runner.cpp", "evaluate.cpp", "names.cpp"}
+	// RunnerUnits make the runner of candidates and of ahead-of-time builds.
+	RunnerUnits = []string{"runner.cpp", "evaluate.cpp", "failure.cpp", "faults.cpp", "harness.cpp", "compare.cpp", "fill.cpp", "json.cpp", "wire.cpp"}
 	// NamesUnits make the plugin that tells a program's Generators.
 	NamesUnits = []string{"names.cpp", "wire.cpp", "json.cpp"}
 	// HotUnits run while candidates are checked and timed, so they are optimised.

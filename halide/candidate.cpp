@@ -1,17 +1,17 @@
 #include "candidate.h"
 
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <fstream>
 #include <new>
-#include <sched.h>
 #include <spawn.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "directives.h"
+#include "failure.h"
 #include "faults.h"
 #include "own.h"
 
@@ -27,57 +27,7 @@ int64_t since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
 }
 
-// Set before anything can fail, for the handler that must not allocate.
-int failure_fd = -1;
-int64_t failure_id = 0;
-
-// Ends the process with words that need nothing of it any more.
-[[noreturn]] void leave(const char *status, const char *message) {
-    char body[192];
-    int n = snprintf(body, sizeof(body), "{\"type\":\"failed\",\"id\":%lld,\"status\":\"%s\",\"message\":\"%s\"}",
-                     (long long)failure_id, status, message);
-    char frame[200];
-    for (int i = 0; i < 4; i++) frame[i] = (char)((n >> (8 * i)) & 0xff);
-    memcpy(frame + 4, body, (size_t)n);
-    ssize_t written = write(failure_fd, frame, (size_t)n + 4);
-    (void)written;
-    _exit(3);
-}
-
-// Out of address space: everything after this point is undefined.
-void no_memory() {
-    leave(status::out_of_memory, "memory limit reached");
-}
-
-void out_of_time(int) {
-    leave(status::timed_out, "one execution used more processor time than a candidate worth timing");
-}
-
-// Ends the process where it uses more than so much processor time while this lives.
-// That, unlike the time that passes, does not grow when others compile beside it or
-// when it stands still because another is timed.
-class ProcessorLimit {
-public:
-    explicit ProcessorLimit(int64_t ns) {
-        if (ns <= 0) return;
-        signal(SIGPROF, out_of_time);
-        set(std::max<int64_t>(ns / 1000, 1));
-    }
-    ~ProcessorLimit() { set(0); }
-
-private:
-    static void set(int64_t us) {
-        itimerval timer = {};
-        timer.it_value.tv_sec = us / 1000000;
-        timer.it_value.tv_usec = us % 1000000;
-        setitimer(ITIMER_PROF, &timer, nullptr);
-    }
-};
-
-struct Failure : std::runtime_error {
-    const char *status;
-    Failure(const char *s, const std::string &what) : std::runtime_error(what), status(s) {}
-};
+constexpr const char *kEntry = "candidate_argv";
 
 const char *status_of_code(int code) {
     return code == halide_error_code_out_of_memory ? status::out_of_memory : status::crashed;
@@ -92,31 +42,25 @@ public:
         stem_ = session.hello["scratch"].as_string() + "/c" + std::to_string(id_);
     }
 
-    // Nothing of this may outlive the loop: the child leaves by _exit.
+    // Returns where the candidate failed; one that was built goes on in the runner.
     void run() {
         try {
             build();
             if (request_["type"].as_string() == "reference") {
                 reference();
-                return;
+            } else {
+                go_on_in_runner();
             }
-            prepare();
-            answer(Json::object()
-                       .set("type", "built")
-                       .set("lower_ns", lower_ns_)
-                       .set("link_ns", link_ns_)
-                       .set("check_ns", check_ns_));
-            serve();
         } catch (const Failure &e) {
-            fail(e.status, e.what());
+            answer_failure(e.status, e.what());
         } catch (const RunError &e) {
-            fail(status_of_code(e.code), e.what());
+            answer_failure(status_of_code(e.code), e.what());
         } catch (const std::bad_alloc &) {
-            fail(status::out_of_memory, "memory limit reached");
+            answer_failure(status::out_of_memory, "memory limit reached");
         } catch (const Halide::Error &e) {  // no std::exception
-            fail(built_ ? status::crashed : status::build_failed, e.what());
+            answer_failure(built_ ? status::crashed : status::build_failed, e.what());
         } catch (const std::exception &e) {
-            fail(built_ ? status::crashed : status::build_failed, e.what());
+            answer_failure(built_ ? status::crashed : status::build_failed, e.what());
         }
     }
 
@@ -128,22 +72,13 @@ private:
     int fd_;
     int64_t id_;
     std::string stem_;
-    int64_t lower_ns_ = 0, link_ns_ = 0, check_ns_ = 0;
+    int64_t lower_ns_ = 0, link_ns_ = 0;
     bool built_ = false;
-    bool checked_ = true;  // at the size that is timed; false where a check was asked for
-    EntryPoint entry_ = nullptr;
     OwnPipeline own_;
     std::vector<Halide::Argument> inputs_;
-    DataSet data_;
-    std::unique_ptr<Bench> bench_;
 
-    void answer(Json j) {
-        j.set("id", id_);
-        send_message(fd_, j);
-    }
-    void fail(const char *status, const std::string &message) {
-        answer(Json::object().set("type", "failed").set("status", status).set("message", message));
-    }
+    std::string object() const { return stem_ + ".o"; }
+    std::string library() const { return stem_ + ".so"; }
 
     void build() {
         auto start = Clock::now();
@@ -159,30 +94,21 @@ private:
         // by the same code generator and for the same target as an ahead-of-time build.
         Halide::Target target = target_.with_feature(Halide::Target::NoRuntime)
                                     .without_feature(Halide::Target::CPlusPlusMangling);
-        pipeline_.compile_to({{Halide::OutputFileType::object, stem_ + ".o"}}, inputs_, "candidate", target);
+        pipeline_.compile_to({{Halide::OutputFileType::object, object()}}, inputs_, "candidate", target);
         lower_ns_ = since(start);
 
         start = Clock::now();
         link();
-        void *library = dlopen((stem_ + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-        unlink((stem_ + ".so").c_str());
-        unlink((stem_ + ".o").c_str());
-        if (!library) throw Failure(status::infra_failed, std::string("cannot load the candidate: ") + dlerror());
-        catch_errors(library);
-        entry_ = (EntryPoint)dlsym(library, "candidate_argv");
-        if (!entry_) throw Failure(status::infra_failed, "the candidate has no entry point");
-        size_t outputs = 0;
-        for (const Halide::Func &f : pipeline_.outputs()) outputs += f.types().size();
-        entry_ = corrupt(request_.string_or("fault", ""), entry_, inputs_.size() + outputs, outputs);
+        unlink(object().c_str());
         link_ns_ = since(start);
         built_ = true;
     }
 
     void link() {
         std::string linker = session_.hello["linker"].as_string(), runtime = session_.hello["runtime"].as_string();
-        std::string object = stem_ + ".o", library = stem_ + ".so";
-        const char *argv[] = {linker.c_str(), "-shared", "-o",     library.c_str(), object.c_str(),
-                              runtime.c_str(), "-lpthread", "-ldl", "-lm",          nullptr};
+        std::string from = object(), to = library();
+        const char *argv[] = {linker.c_str(), "-shared",    "-o",   to.c_str(), from.c_str(),
+                              runtime.c_str(), "-lpthread", "-ldl", "-lm",      nullptr};
         pid_t pid = 0;
         int err = posix_spawnp(&pid, argv[0], nullptr, nullptr, (char *const *)argv, environ);
         if (err != 0) throw Failure(status::infra_failed, "cannot start " + linker + ": " + strerror(err));
@@ -294,38 +220,45 @@ private:
 
     void reference() {
         std::string path = session_.hello["scratch"].as_string() + "/data";
-        answer(Json::object()
-                   .set("type", "referenced")
-                   .set("data", make_data_set(entry_, arguments(), path).to_json())
-                   .set("lower_ns", lower_ns_)
-                   .set("link_ns", link_ns_));
+        void *loaded = dlopen(library().c_str(), RTLD_NOW | RTLD_LOCAL);
+        unlink(library().c_str());
+        if (!loaded) throw Failure(status::infra_failed, std::string("cannot load the reference: ") + dlerror());
+        catch_errors(loaded);
+        auto entry = (EntryPoint)dlsym(loaded, kEntry);
+        if (!entry) throw Failure(status::infra_failed, "the reference has no entry point");
+        send_message(fd_, Json::object()
+                              .set("type", "referenced")
+                              .set("id", id_)
+                              .set("data", make_data_set(entry, arguments(), path).to_json())
+                              .set("lower_ns", lower_ns_)
+                              .set("link_ns", link_ns_));
     }
 
-    // Runs are asked for one at a time until the server closes the connection.
-    void serve() {
-        while (auto message = receive_message(fd_)) run_once(*message);
-    }
-
-    // Fills the buffers and, where the request asks for it, checks at every size but the
-    // one that is timed: that is checked with its first execution.
-    void prepare() {
-        data_ = DataSet::from_json(request_["data"]);
-        match_slots(&data_);
-        pin();
-        bench_ = std::make_unique<Bench>(entry_, data_);
-        const Json &check = request_["check"];
-        if (check.is_null()) return;
-        auto start = Clock::now();
-        for (size_t size = data_.sizes; size-- > (data_.sizes > 1 ? 1 : 0);) {
-            bench_->allocate(size);
-            {
-                ProcessorLimit limit(check.int_or("hopeless_cpu_ns", 0));
-                bench_->once();
-            }
-            compare(check);
-        }
-        checked_ = data_.sizes <= 1;
-        check_ns_ = since(start);
+    // The same process under another program: its number, limits, connection and group
+    // stay. See evaluate.h.
+    void go_on_in_runner() {
+        DataSet data = DataSet::from_json(request_["data"]);
+        match_slots(&data);
+        Json job = Json::object()
+                       .set("fd", (int64_t)fd_)
+                       .set("id", id_)
+                       .set("library", library())
+                       .set("entry", kEntry)
+                       .set("data", data.to_json())
+                       .set("check", request_["check"])
+                       .set("cpus", session_.hello["cpus"])
+                       .set("fault", request_.string_or("fault", ""))
+                       .set("lower_ns", lower_ns_)
+                       .set("link_ns", link_ns_);
+        std::string path = stem_ + ".job", runner = session_.hello["runner"].as_string();
+        std::ofstream out(path, std::ios::binary);
+        out << job.dump();
+        out.close();
+        if (!out) throw Failure(status::infra_failed, "cannot write " + path);
+        fcntl(fd_, F_SETFD, 0);  // it was to be closed in every other program
+        const char *argv[] = {runner.c_str(), "--candidate", path.c_str(), nullptr};
+        execv(argv[0], (char *const *)argv);
+        throw Failure(status::infra_failed, "cannot start " + runner + ": " + strerror(errno));
     }
 
     // The entry point takes its arguments in an order that follows from names; a second
@@ -348,57 +281,13 @@ private:
         }
         data->slots = std::move(sorted);
     }
-
-    // Timing threads inherit the mask; compiling used all processors.
-    void pin() {
-        std::vector<Json> cpus = session_.hello.items_or_empty("cpus");
-        if (cpus.empty()) return;
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        for (const Json &c : cpus) CPU_SET((int)c.as_int(), &set);
-        sched_setaffinity(0, sizeof(set), &set);
-    }
-
-    static Tolerance tolerance(const Json &message) {
-        Tolerance t;
-        t.relative = message.double_or("relative", t.relative);
-        t.absolute = message.double_or("absolute", t.absolute);
-        t.integer = message.int_or("integer", t.integer);
-        t.integer_share = message.double_or("integer_share", t.integer_share);
-        return t;
-    }
-
-    void compare(const Json &message) {
-        CheckResult r = bench_->compare(tolerance(message));
-        if (!r.ok) throw Failure(status::wrong_output, r.message);
-    }
-
-    void run_once(const Json &message) {
-        TimingProtocol protocol;
-        protocol.min_total_ns = message.int_or("min_total_ns", protocol.min_total_ns);
-        protocol.min_samples = message.int_or("min_samples", protocol.min_samples);
-        protocol.max_samples = message.int_or("max_samples", protocol.max_samples);
-        protocol.give_up_ns = message.int_or("give_up_ns", 0);
-
-        auto start = Clock::now();
-        bench_->allocate(0);
-        int64_t first = bench_->once();
-        if (!checked_) compare(message);
-        checked_ = true;
-        std::vector<int64_t> samples = bench_->time(protocol, first);
-        int64_t time_ns = since(start);
-        compare(message);  // what is wrong only now and then
-        answer(Json::object().set("type", "ran").set("samples", Json(samples)).set("time_ns", time_ns));
-    }
 };
 
 }  // namespace
 
 void run_candidate(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target,
                    const Json &request, int fd) {
-    failure_fd = fd;
-    failure_id = request.int_or("id", 0);
-    std::set_new_handler(no_memory);
+    become_candidate(fd, request.int_or("id", 0));
     Candidate(session, pipeline, target, request, fd).run();
     _exit(0);
 }

@@ -1,6 +1,6 @@
 // Faults on purpose, for the tests of everything that must survive them. They exist
-// only in a plugin built with -DPROTUNER_FAULTS; in any other a request for one is
-// refused.
+// only in a plugin and a runner built with -DPROTUNER_FAULTS; in any other a request
+// for one is refused.
 #pragma once
 
 #include <cstddef>

@@ -118,6 +118,24 @@ bool DenseBuffer::guards_intact() const {
     return true;
 }
 
+Tolerance Tolerance::from_json(const Json &j) {
+    Tolerance t;
+    t.relative = j.double_or("relative", t.relative);
+    t.absolute = j.double_or("absolute", t.absolute);
+    t.integer = j.int_or("integer", t.integer);
+    t.integer_share = j.double_or("integer_share", t.integer_share);
+    return t;
+}
+
+TimingProtocol TimingProtocol::from_json(const Json &j) {
+    TimingProtocol p;
+    p.min_total_ns = j.int_or("min_total_ns", p.min_total_ns);
+    p.min_samples = j.int_or("min_samples", p.min_samples);
+    p.max_samples = j.int_or("max_samples", p.max_samples);
+    p.give_up_ns = j.int_or("give_up_ns", p.give_up_ns);
+    return p;
+}
+
 Bench::Bench(EntryPoint entry, const DataSet &data) : entry_(entry), data_(data) {
     int fd = open(data.path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw std::runtime_error("cannot open the data set " + data.path);

@@ -100,6 +100,9 @@ struct Tolerance {
     double absolute = 1e-5;  // of the largest magnitude in the reference's output
     int64_t integer = 0;             // an integer may be off by this much,
     double integer_share = 0;        // and no more than this share of an output's integers may be off
+
+    // From the fields of a message; those it lacks keep their defaults.
+    static Tolerance from_json(const Json &j);
 };
 
 struct CheckResult {
@@ -114,6 +117,8 @@ struct TimingProtocol {
     // Stop once the best of two samples is above this, or the first execution is far above;
     // 0 never.
     int64_t give_up_ns = 0;
+
+    static TimingProtocol from_json(const Json &j);
 };
 
 // One compiled pipeline with its buffers filled.

@@ -1,13 +1,17 @@
 // Times one ahead-of-time build in a process of its own:
 //   runner LIBRARY FUNCTION < request > answer
+// or a candidate of the fork server, which becomes this program once it is built:
+//   runner --candidate JOB
 // The request is one JSON object: the data set that the reference made, the timing
 // protocol and the tolerance. The answer is one JSON object: samples, or a status.
 
 #include <cstdio>
+#include <cstring>
 #include <dlfcn.h>
 #include <iostream>
 #include <iterator>
 
+#include "evaluate.h"
 #include "harness.h"
 
 namespace protuner {
@@ -69,15 +73,7 @@ Json run(const char *library, const std::string &function, const Json &request) 
     bool lenient = request.bool_or("lenient", false);
     if (lenient) pad_inputs(entry, &data);
 
-    Tolerance tolerance;
-    tolerance.relative = request.double_or("relative", tolerance.relative);
-    tolerance.absolute = request.double_or("absolute", tolerance.absolute);
-    tolerance.integer = request.int_or("integer", tolerance.integer);
-    tolerance.integer_share = request.double_or("integer_share", tolerance.integer_share);
-    TimingProtocol protocol;
-    protocol.min_total_ns = request.int_or("min_total_ns", protocol.min_total_ns);
-    protocol.min_samples = request.int_or("min_samples", protocol.min_samples);
-    protocol.max_samples = request.int_or("max_samples", protocol.max_samples);
+    Tolerance tolerance = Tolerance::from_json(request);
 
     Bench bench(entry, data);
     size_t sizes = lenient ? 1 : data.sizes;
@@ -87,7 +83,7 @@ Json run(const char *library, const std::string &function, const Json &request) 
         CheckResult r = bench.compare(tolerance);
         if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
     }
-    std::vector<int64_t> samples = bench.time(protocol, bench.once());
+    std::vector<int64_t> samples = bench.time(TimingProtocol::from_json(request), bench.once());
     CheckResult r = bench.compare(tolerance);
     if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
     return Json::object().set("status", "ok").set("samples", Json(samples));
@@ -100,9 +96,10 @@ Json run(const char *library, const std::string &function, const Json &request) 
 int main(int argc, char **argv) {
     using namespace protuner;
     if (argc != 3) {
-        fprintf(stderr, "usage: runner LIBRARY FUNCTION < request > answer\n");
+        fprintf(stderr, "usage: runner LIBRARY FUNCTION < request > answer, or runner --candidate JOB\n");
         return 2;
     }
+    if (!strcmp(argv[1], "--candidate")) return evaluate(argv[2]);
     Json answer;
     try {
         std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());

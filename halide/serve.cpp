@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "candidate.h"
+#include "failure.h"
 #include "modes.h"
 
 namespace protuner {
@@ -378,6 +379,7 @@ private:
         std::string stem = scratch_ + "/c" + std::to_string(id);
         unlink((stem + ".o").c_str());
         unlink((stem + ".so").c_str());
+        unlink((stem + ".job").c_str());
         bool was_running = running_ == id;
         children_.erase(it);
         if (was_running) finish_run();

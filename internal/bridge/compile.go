@@ -94,14 +94,16 @@ func (t *Toolchain) Plugin(ctx context.Context, faults bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	units = slices.DeleteFunc(units, func(u string) bool {
-		return u == protuner.RunnerUnits[0] || u == protuner.NamesUnits[0]
-	})
-	flags := []string{"-fPIC"}
-	if faults {
-		flags = append(flags, "-DPROTUNER_FAULTS")
-	}
+	units = slices.DeleteFunc(units, func(u string) bool { return slices.Contains(protuner.Entries, u) })
+	flags := append([]string{"-fPIC"}, faultFlags(faults)...)
 	return t.product(ctx, "libautoschedule_protuner.so", units, flags, []string{"-shared", "-ldl", "-lpthread"})
+}
+
+func faultFlags(faults bool) []string {
+	if faults {
+		return []string{"-DPROTUNER_FAULTS"}
+	}
+	return nil
 }
 
 // names returns the plugin that tells which Generators a program registers.
@@ -109,9 +111,10 @@ func (t *Toolchain) names(ctx context.Context) (string, error) {
 	return t.product(ctx, "libprotuner_names.so", protuner.NamesUnits, []string{"-fPIC"}, []string{"-shared"})
 }
 
-// Runner returns the program that times ahead-of-time builds.
-func (t *Toolchain) Runner(ctx context.Context) (string, error) {
-	return t.product(ctx, "runner", protuner.RunnerUnits, nil, []string{"-ldl"})
+// Runner returns the program that checks and times candidates and ahead-of-time
+// builds. With faults it is the test build.
+func (t *Toolchain) Runner(ctx context.Context, faults bool) (string, error) {
+	return t.product(ctx, "runner", protuner.RunnerUnits, faultFlags(faults), []string{"-ldl"})
 }
 
 // product compiles embedded units into one file of the cache.

@@ -95,7 +95,7 @@ func TestScheduleFilesCompileAndApply(t *testing.T) {
 		g := openApp(t, version, directivesGenerator, Options{
 			CompileFlags: []string{fmt.Sprintf("-DSCHEDULES=%q", header), "-I" + filepath.Dir(header)},
 		})
-		runner, err := g.Toolchain.Runner(t.Context())
+		runner, err := g.Toolchain.Runner(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,6 +38,7 @@ type Generator struct {
 	Toolchain *Toolchain
 	threads   int
 	plugin    string
+	faults    bool
 	limits    sessionLimits // zero: defaultSessionLimits
 }
 
@@ -71,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{Binary: o.Path, Name: o.Name, Params: o.Params, Toolchain: t, threads: o.Threads}
+	g := &Generator{Binary: o.Path, Name: o.Name, Params: o.Params, Toolchain: t, threads: o.Threads, faults: o.Faults}
 	if source {
 		if g.Binary, err = t.GeneratorBinary(ctx, o.Path, o.CompileFlags); err != nil {
 			return nil, err

@@ -77,6 +77,10 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
+	runner, err := g.Toolchain.Runner(ctx, g.faults)
+	if err != nil {
+		return nil, err
+	}
 	scratch := o.Scratch
 	if scratch == "" {
 		if scratch, err = NewScratch(); err != nil {
@@ -86,7 +90,7 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error)
 	// The server outlives ctx by the moment it takes to clean up: it ends when its input
 	// does, so it is not bound to the context that was there at its start.
 	s, err := g.start(context.WithoutCancel(ctx), hello{
-		Mode: "serve", Scratch: scratch, Runtime: runtime, Linker: g.Toolchain.Linker,
+		Mode: "serve", Scratch: scratch, Runtime: runtime, Runner: runner, Linker: g.Toolchain.Linker,
 		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), CPUs: o.CPUs, Inputs: o.Inputs,
 	})
 	if err != nil {

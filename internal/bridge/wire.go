@@ -29,6 +29,7 @@ type hello struct {
 	Scratch         string               `json:"scratch,omitempty"`         // serve: a folder the server removes
 	Runtime         string               `json:"runtime,omitempty"`
 	Linker          string               `json:"linker,omitempty"`
+	Runner          string               `json:"runner,omitempty"` // what built candidates go on in
 	MemoryBytes     int64                `json:"memory_bytes,omitempty"`
 	BuildNanos      int64                `json:"build_ns,omitempty"`
 	CPUs            []int                `json:"cpus,omitempty"`

@@ -50,7 +50,7 @@ func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Durati
 		return nil, errors.New("an artifact of another builder")
 	}
 	lockErr := l.Lock.With(ctx, func() error {
-		run, err = c.Run(ctx, p.run(best))
+		run, err = c.Run(ctx, p.Run(best))
 		return nil
 	})
 	if lockErr != nil {

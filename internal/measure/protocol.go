@@ -103,9 +103,9 @@ func (p Protocol) Check(best time.Duration, threads int) *bridge.CheckProtocol {
 	return c
 }
 
-// run is one run under this protocol; best is the fastest time so far, 0 where
+// Run is one run under this protocol; best is the fastest time so far, 0 where
 // there is none.
-func (p Protocol) run(best time.Duration) bridge.RunProtocol {
+func (p Protocol) Run(best time.Duration) bridge.RunProtocol {
 	r := bridge.RunProtocol{
 		Tolerance: p.tolerance(), MinTotal: int64(p.MinTotal), MinSamples: int64(p.MinSamples), MaxSamples: int64(p.MaxSamples),
 		Timeout: int64(p.FirstLimit),
@@ -120,7 +120,7 @@ func (p Protocol) run(best time.Duration) bridge.RunProtocol {
 
 // CheckOnly is a run whose time nobody asks for.
 func CheckOnly(p Protocol) bridge.RunProtocol {
-	r := p.run(0)
+	r := p.Run(0)
 	r.MinTotal, r.MinSamples, r.MaxSamples = 0, 1, 1
 	return r
 }

@@ -88,7 +88,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 	var sentinelBest time.Duration
 	lap := func(r Racer) (d time.Duration, err error) {
 		lockErr := o.Lock.With(ctx, func() error {
-			d, err = r.Lap(ctx, o.Protocol.run(0))
+			d, err = r.Lap(ctx, o.Protocol.Run(0))
 			return nil
 		})
 		if lockErr != nil {

@@ -255,14 +255,14 @@ func TestProtocols(t *testing.T) {
 		}
 	}
 	p := DefaultProtocol()
-	first, later := p.run(0), p.run(10*ms)
+	first, later := p.Run(0), p.Run(10*ms)
 	if first.GiveUp != 0 || first.Timeout != int64(p.FirstLimit) {
 		t.Errorf("with no time known: %+v", first)
 	}
 	if later.GiveUp != int64(15*ms) || later.Timeout != int64(p.Patience+120*ms) {
 		t.Errorf("with 10 ms known: %+v", later)
 	}
-	if slow := p.run(time.Hour); slow.Timeout != int64(p.FirstLimit) {
+	if slow := p.Run(time.Hour); slow.Timeout != int64(p.FirstLimit) {
 		t.Errorf("the limit grew to %v", time.Duration(slow.Timeout))
 	}
 	if c := CheckOnly(p); c.MaxSamples != 1 || c.MinTotal != 0 {

@@ -196,7 +196,7 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	if err != nil {
 		return err
 	}
-	runner, err := t.gen.Toolchain.Runner(ctx)
+	runner, err := t.gen.Toolchain.Runner(ctx, false)
 	if err != nil {
 		return err
 	}
