@@ -55,6 +55,13 @@ func (b *Bound) clone() *Bound {
 	return &Bound{lay: b.lay, fn: b.fn, spans: append([]pipeline.Span(nil), b.spans...)}
 }
 
+// cloneTo is clone into memory that is there.
+func (b *Bound) cloneTo(c *Bound, spans []pipeline.Span) *Bound {
+	copy(spans, b.spans)
+	c.lay, c.fn, c.spans = b.lay, b.fn, spans
+	return c
+}
+
 func extent(s pipeline.Span) int64 { return s.Max - s.Min + 1 }
 
 // points is how many points a box holds. It is a float because a product of

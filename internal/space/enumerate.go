@@ -24,7 +24,8 @@ func (s *State) computeActions(dst []Action, f int) []Action {
 	if can && n.onlyInline || n.MustInline != "" {
 		return dst
 	}
-	p := s.placing(f)
+	p := s.placing(f, false)
+	defer p.free()
 	cuts := make([][]*site, len(p.path)) // the same for all vector dimensions
 	for i := range p.fams {
 		if fam := &p.fams[i]; fam.tiles != nil && cuts[fam.level] == nil {
@@ -63,15 +64,19 @@ func (s *State) taskActions(dst []Action, f int) []Action {
 		if len(dst) > none && (o.idle > s.sp.o.IdleLimit || s.sp.o.NoSubtiling) {
 			break
 		}
-		a := Action{Kind: Tasks, Func: f, Vector: -1, Tile: o.tasks, of: s, levels: o.levels}
 		if s.cutsWithin(f, o) {
-			dst = append(dst, a)
+			dst = append(dst, s.cutInto(f, o))
 		}
 	}
 	if len(dst) == none {
 		dst = append(dst, Action{Kind: Tasks, Func: f, Vector: -1})
 	}
 	return dst
+}
+
+// cutInto is the action that cuts f into tasks.
+func (s *State) cutInto(f int, o *taskOption) Action {
+	return Action{Kind: Tasks, Func: f, Vector: -1, Tile: o.tasks, of: s, levels: o.levels}
 }
 
 // cutsWithin holds where cutting f into tasks breaks no limit. Only what is inside

@@ -3,9 +3,10 @@ package space
 // path lists the levels from the root inwards into whose bodies Func f may be
 // put: each time the only child that reads f, as long as that makes the region
 // of f smaller. A Func read by two children can go no deeper.
-func (sp *Space) path(root *Nest, f int) []*Nest {
-	path := make([]*Nest, 1, 8)
-	path[0] = root
+func (sp *Space) path(root *Nest, f int) []*Nest { return sp.appendPath(nil, root, f) }
+
+func (sp *Space) appendPath(path []*Nest, root *Nest, f int) []*Nest {
+	path = append(path, root)
 	for n := root; ; {
 		c := n.onlyReader(f)
 		if c < 0 || sp.o.NoSubtiling && !n.IsRoot() {
@@ -74,12 +75,22 @@ func (n *Nest) strip(size []int64) bool {
 type family struct {
 	vector, level int
 	slide         bool
-	tiles         [][]int64
+	// tiles are the tilings of the level, if it is cut: listed, or as a set.
+	tiles [][]int64
+	set   *tileSet
 	// inners are the splits of the level further in, where those do not depend
 	// on the tile; deep says that they follow from the tile instead, and that none
 	// is possible too.
 	inners [][]int64
 	deep   bool
+}
+
+// cuts is how many ways there are to cut the level.
+func (fam *family) cuts() int {
+	if fam.set != nil {
+		return fam.set.total
+	}
+	return len(fam.tiles)
 }
 
 // action is the member of the family without tiles.
@@ -93,29 +104,43 @@ func (fam *family) action(f int) Action {
 // by level from the root inwards, directly, then tiling by tiling (each stored in
 // the tiles and computed further in, then wholly in them); then, from the innermost
 // level out, stored there and computed one level further in.
-func (sp *Space) families(path []*Nest, f int) []family {
+//
+// Where a level may be cut in whatever way there is, drawing does without a list.
+func (p *placing) families(drawing bool) {
+	sp, f := p.s.sp, p.f
 	n := &sp.nodes[f]
+	path := p.path
 	if n.Output || n.MustRoot != "" || n.Extern {
 		path = path[:1]
 	}
 	slides := len(n.Stages) == 1
-	out := make([]family, 0, len(n.vectorDims)*4*len(path))
-	tiles := make([][][]int64, len(path))
+	p.tiles = p.tiles[:0]
 	for i, l := range path {
-		if i > 0 && l.Tileable {
-			tiles[i] = sp.tiles(l)
+		var t family
+		switch {
+		case i == 0 || !l.Tileable:
+		case drawing && sp.anyTiles(l):
+			for len(p.sets) <= i {
+				p.sets = append(p.sets, new(tileSet))
+			}
+			t.set = p.sets[i]
+			t.set.init(l.Size, splits)
+		default:
+			t.tiles = sp.tiles(l)
 		}
+		p.tiles = append(p.tiles, t)
 	}
+	out := p.fams[:0]
 	for _, v := range n.vectorDims {
 		for i, l := range path {
 			if i == 0 || !l.Innermost && !sp.breaksVectors(l.site, path[i-1].site, f, v) {
 				out = append(out, family{vector: v, level: i})
 			}
-			if len(tiles[i]) > 0 {
+			if t := &p.tiles[i]; t.cuts() > 0 {
 				if slides {
-					out = append(out, family{vector: v, level: i, slide: true, tiles: tiles[i], deep: true})
+					out = append(out, family{vector: v, level: i, slide: true, tiles: t.tiles, set: t.set, deep: true})
 				}
-				out = append(out, family{vector: v, level: i, tiles: tiles[i]})
+				out = append(out, family{vector: v, level: i, tiles: t.tiles, set: t.set})
 			}
 		}
 		if !slides {
@@ -134,7 +159,7 @@ func (sp *Space) families(path []*Nest, f int) []family {
 			}
 		}
 	}
-	return out
+	p.fams = out
 }
 
 // fitsInside holds where f may be computed directly in the body of level l, here
@@ -152,11 +177,11 @@ func (sp *Space) fitsInside(l *Nest, size []int64, around *site, f, v int) bool 
 // tiles lists the tilings of a level, those of a parallel level that would leave
 // cores idle excepted, and those that would reorder a reduction.
 func (sp *Space) tiles(l *Nest) [][]int64 {
-	st := &sp.stages[l.stageNumber()]
-	ordered := st.ordered && !sp.o.Unchecked
-	if !l.Parallel && !ordered {
+	if sp.anyTiles(l) {
 		return sp.tilings(l.Size, splits)
 	}
+	st := &sp.stages[l.stageNumber()]
+	ordered := st.ordered && !sp.o.Unchecked
 	return sp.remembered(l.Size, tilesOf(l.stageNumber(), l.Parallel), func() [][]int64 {
 		var kept [][]int64
 		for _, t := range sp.tilings(l.Size, splits) {
@@ -167,6 +192,11 @@ func (sp *Space) tiles(l *Nest) [][]int64 {
 		}
 		return kept
 	})
+}
+
+// anyTiles holds where all tilings of a level are allowed.
+func (sp *Space) anyTiles(l *Nest) bool {
+	return !l.Parallel && (sp.o.Unchecked || !sp.stages[l.stageNumber()].ordered)
 }
 
 // idle is by how much the slowest core exceeds the average when a level's pure

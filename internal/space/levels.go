@@ -33,6 +33,15 @@ func (t *site) levelsAt(f, v int) []*Nest {
 	}
 }
 
+// levelPair is the memory of a level over vectors and one within a vector, which
+// are made and forgotten together.
+type levelPair struct {
+	nests  [2]Nest
+	sites  [2]site
+	bounds [2]Bound
+	child  [1]*Nest
+}
+
 // loops makes the loops of all stages of f at a site, vectorised over dimension v.
 // Each stage becomes one level over vectors and one within a vector, or a single
 // level where nothing is vectorised. The inside is represented by one iteration in
@@ -44,9 +53,13 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 	for s := len(n.Stages) - 1; s >= 0; s-- {
 		st := &sp.stages[n.first+s]
 		loops := here.Loops(s)
-		point := here.clone()
+		made := &levelPair{}
+		spans := make([]pipeline.Span, 2*len(here.spans))
+		size := make([]int64, 2*len(loops))
+		point := here.cloneTo(&made.bounds[0], spans[:len(here.spans):len(here.spans)])
 		inside := point.Loops(s)
-		l := &Nest{Func: f, Stage: s, Size: make([]int64, len(loops)), Innermost: true,
+		l := &made.nests[0]
+		*l = Nest{Func: f, Stage: s, Size: size[:len(loops):len(loops)], Innermost: true,
 			Tileable: !n.Extern && (at.stage < 0 || !sp.o.NoSubtiling), VectorDim: v, VectorLoop: -1}
 		lanes := int64(1)
 		for i, span := range loops {
@@ -60,19 +73,23 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 			first := span.Min + width*(l.Size[i]/2)
 			inside[i] = pipeline.Span{Min: first, Max: first + width - 1, Constant: true}
 		}
-		l.site = sp.newSite(n.first+s, point)
+		l.site = &made.sites[0]
+		l.site.sp, l.site.stage, l.site.own = sp, n.first+s, point
 		if l.VectorLoop >= 0 {
-			lane := point.clone()
+			lane := point.cloneTo(&made.bounds[1], spans[len(here.spans):])
 			span := &lane.Loops(s)[l.VectorLoop]
 			span.Max = span.Min
-			vec := &Nest{Func: f, Stage: s, Size: make([]int64, len(loops)), Innermost: true,
-				VectorDim: v, VectorLoop: l.VectorLoop, site: sp.newSite(n.first+s, lane)}
+			vec := &made.nests[1]
+			*vec = Nest{Func: f, Stage: s, Size: size[len(loops):], Innermost: true,
+				VectorDim: v, VectorLoop: l.VectorLoop, site: &made.sites[1]}
+			vec.site.sp, vec.site.stage, vec.site.own = sp, n.first+s, lane
 			for i := range vec.Size {
 				vec.Size[i] = 1
 			}
 			vec.Size[l.VectorLoop] = lanes
 			l.Innermost = false
-			l.Children = []*Nest{sp.seal(vec)}
+			made.child[0] = sp.seal(vec)
+			l.Children = made.child[:]
 		}
 		out = append(out, sp.seal(l))
 	}

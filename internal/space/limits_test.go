@@ -35,7 +35,7 @@ func TestLegalBeforeBuilt(t *testing.T) {
 
 func checkLegal(t *testing.T, s *State, f int, rng *rand.Rand) (refused int) {
 	t.Helper()
-	p := s.placing(f)
+	p := s.placing(f, false)
 	p.each(func(a Action, _ int) {
 		if rng.Intn(20) > 0 {
 			return

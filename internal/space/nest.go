@@ -35,7 +35,8 @@ type Nest struct {
 	VectorLoop int
 
 	site  *site
-	reads bitset // Funcs read in here
+	reads bitset    // Funcs read in here
+	words [2]uint64 // where reads is, if there are few Funcs
 	hash  uint64
 	early []int // Funcs read before their start in here: see mixes
 	slid  bool  // something in here is stored further out than computed
@@ -86,7 +87,11 @@ func with(list []int, f int) []int {
 
 // seal computes what is remembered about a finished level.
 func (sp *Space) seal(n *Nest) *Nest {
-	n.reads = sp.newSet()
+	if n.words = [2]uint64{}; sp.words <= len(n.words) {
+		n.reads = n.words[:sp.words]
+	} else {
+		n.reads = sp.newSet()
+	}
 	if n.Func >= 0 {
 		n.reads.union(sp.stages[n.stageNumber()].reads)
 	}

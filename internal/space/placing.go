@@ -1,5 +1,7 @@
 package space
 
+import "sync"
+
 // placing is the choice of where to compute one Func of one state: what is asked
 // for again and again while its actions are listed or drawn.
 type placing struct {
@@ -8,22 +10,42 @@ type placing struct {
 	path []*Nest
 	runs []float64 // how often the body of each of path runs
 	fams []family
+	// tiles are the tilings of each of path, and sets the memory for those that are
+	// not listed; half is that for the inner half of a level.
+	tiles []family
+	sets  []*tileSet
+	half  tileSet
 	// changed gives, for the levels of path that a tiling was tried on, what is
 	// computed in them.
 	changed []*amounts
 	called  []float64 // per Func, where it is inlined; made when asked for
 }
 
-func (s *State) placing(f int) *placing {
-	p := &placing{s: s, f: f, path: s.sp.path(s.root, f)}
-	p.fams = s.sp.families(p.path, f)
-	p.runs = make([]float64, len(p.path))
+// placings are those no longer in use: their memory serves again.
+var placings = sync.Pool{New: func() any { return new(placing) }}
+
+// placing starts the choice for f, to list the actions or to draw one. Whoever is
+// done with it may free it.
+func (s *State) placing(f int, drawing bool) *placing {
+	p := placings.Get().(*placing)
+	p.s, p.f = s, f
+	p.path = s.sp.appendPath(p.path[:0], s.root, f)
+	p.families(drawing)
+	p.runs = p.runs[:0]
 	runs := 1.0
-	for i, l := range p.path {
+	for _, l := range p.path {
 		runs *= product(l.Size)
-		p.runs[i] = runs
+		p.runs = append(p.runs, runs)
 	}
 	return p
+}
+
+func (p *placing) free() {
+	clear(p.path)
+	clear(p.fams)
+	clear(p.tiles)
+	p.s, p.changed, p.called = nil, nil, nil
+	placings.Put(p)
 }
 
 func product(size []int64) float64 {
@@ -42,7 +64,7 @@ func (p *placing) each(do func(a Action, tile int)) {
 		fam := &p.fams[i]
 		a := fam.action(p.f)
 		switch {
-		case fam.tiles == nil:
+		case fam.cuts() == 0:
 			p.eachInner(fam, a, 0, do)
 		case fam.deep:
 			// The family after it has the same tiles, and they go together.
@@ -78,13 +100,16 @@ func (p *placing) eachInner(fam *family, a Action, tile int, do func(a Action, t
 
 // deepInners lists the splits of the inner half that the tile of a leaves.
 func (p *placing) deepInners(a *Action) [][]int64 {
-	l := p.path[a.Level]
 	var store [8]int64
-	size := append(store[:0], l.Size...)
-	for i := range size {
-		size[i] = ceilDiv(size[i], a.Tile[i])
+	return p.s.sp.tilings(p.inHalf(a, store[:0]), whole)
+}
+
+// inHalf appends the size of the inner half that the tile of a leaves.
+func (p *placing) inHalf(a *Action, dst []int64) []int64 {
+	for i, size := range p.path[a.Level].Size {
+		dst = append(dst, ceilDiv(size, a.Tile[i]))
 	}
-	return p.s.sp.tilings(size, whole)
+	return dst
 }
 
 // legal holds where an action of the families is within the limits of the space,

@@ -97,7 +97,8 @@ func (s *State) follow(want *Decision, f int, kind Kind) (*State, bool) {
 // state's actions and still means what it meant.
 func (s *State) again(want *Decision, f int) (*State, bool) {
 	a := *want.exact
-	p := s.placing(f)
+	p := s.placing(f, false)
+	defer p.free()
 	if !p.offers(&a) {
 		return nil, false
 	}
@@ -138,7 +139,8 @@ func (s *State) nearest(want *Decision, f int) (*State, bool) {
 	if !slices.Contains(s.sp.nodes[f].vectorDims, vector) {
 		vector = s.sp.nodes[f].vectorDims[0]
 	}
-	p := s.placing(f)
+	p := s.placing(f, false)
+	defer p.free()
 	var options shortlist
 	p.each(func(a Action, _ int) {
 		if a.Vector == vector {

@@ -22,9 +22,7 @@ func (s *State) Sample(rng *rand.Rand) (Action, bool) {
 	case Compute:
 		return s.sampleCompute(rng, f), true
 	case Tasks:
-		var store [64]Action
-		as := s.taskActions(store[:0], f)
-		return as[rng.Intn(len(as))], true
+		return s.sampleTasks(rng, f), true
 	}
 	return Action{}, false
 }
@@ -35,7 +33,8 @@ func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 	if can && n.onlyInline || n.MustInline != "" {
 		return inline
 	}
-	p := s.placing(f)
+	p := s.placing(f, true)
+	defer p.free()
 	choices := len(p.fams)
 	if can {
 		choices++
@@ -56,17 +55,34 @@ func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 // draw draws an action of a family, its members being as likely as Sample says.
 func (p *placing) draw(rng *rand.Rand, fam *family) Action {
 	a := fam.action(p.f)
-	if fam.tiles != nil {
-		a.Tile = fam.tiles[rng.Intn(len(fam.tiles))]
-	}
-	inners, none := fam.inners, 0
-	if fam.deep {
-		inners, none = p.deepInners(&a), 1
-	}
-	if len(inners) > 0 {
-		if k := rng.Intn(len(inners) + none); k >= none {
-			a.Inner = inners[k-none]
+	if n := fam.cuts(); n > 0 {
+		if i := rng.Intn(n); fam.set != nil {
+			a.Tile = fam.set.tiling(i)
+		} else {
+			a.Tile = fam.tiles[i]
 		}
 	}
+	switch {
+	case fam.deep:
+		var store [8]int64
+		p.half.init(p.inHalf(&a, store[:0]), whole)
+		if k := rng.Intn(p.half.total + 1); k > 0 {
+			a.Inner = p.half.tiling(k - 1)
+		}
+	case len(fam.inners) > 0:
+		a.Inner = fam.inners[rng.Intn(len(fam.inners))]
+	}
 	return a
+}
+
+func (s *State) sampleTasks(rng *rand.Rand, f int) Action {
+	options := s.sp.tasks(s.root, f)
+	if s.sp.o.NoSubtiling || len(options) == 0 {
+		return s.taskActions(nil, f)[0]
+	}
+	legal := 1
+	for legal < len(options) && options[legal].idle <= s.sp.o.IdleLimit {
+		legal++
+	}
+	return s.cutInto(f, &options[rng.Intn(legal)])
 }

@@ -27,6 +27,7 @@ type Space struct {
 	head   schedule.Schedule // the structural directives the description was made after
 	nodes  []node            // parallel to p.Funcs
 	stages []stage
+	words  int   // of a set of Funcs
 	root   *site // bounds of every Func at root
 	atRoot []atomic.Pointer[Bound]
 	start  *State
@@ -76,7 +77,7 @@ func (b bitset) union(c bitset) {
 }
 
 // newSet has room for all Funcs and one more bit: the memory limit, see broken.
-func (sp *Space) newSet() bitset { return make(bitset, len(sp.p.Funcs)/64+1) }
+func (sp *Space) newSet() bitset { return make(bitset, sp.words) }
 
 // New prepares the space of p. It fails, naming the Func, on a description that
 // cannot be scheduled: no Funcs, refusals, empty or unbounded regions.
@@ -94,7 +95,7 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("space: structure of %s: %w", p.Generator, err)
 	}
-	sp := &Space{p: p, o: o, head: head, nodes: make([]node, len(p.Funcs))}
+	sp := &Space{p: p, o: o, head: head, words: len(p.Funcs)/64 + 1, nodes: make([]node, len(p.Funcs))}
 	if err := sp.link(); err != nil {
 		return nil, err
 	}

@@ -253,7 +253,7 @@ func documented(s *State, as []Action) []float64 {
 		return p
 	}
 	inline, can := s.inlining(f)
-	at := s.placing(f)
+	at := s.placing(f, false)
 	fams := at.fams
 	if can && s.sp.nodes[f].onlyInline || s.sp.nodes[f].MustInline != "" {
 		fams = nil

@@ -140,7 +140,8 @@ func (s *State) step(a Action) *State {
 	case a.Kind == Inline:
 		next.root = s.sp.inline(s.root, a.Func)
 	case a.Kind == Compute:
-		next.root = s.sp.place(s.sp.path(s.root, a.Func), &a)
+		var store [12]*Nest
+		next.root = s.sp.place(s.sp.appendPath(store[:0], s.root, a.Func), &a)
 	case a.Tile == nil:
 		next.root = s.root
 	default:

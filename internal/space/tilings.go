@@ -21,55 +21,151 @@ const (
 // inner loops makes those of the outer ones coarser.
 const maxTilings = 100
 
-// tilings lists the tilings of a nest of these extents, innermost loop first, as
-// Adams et al.'s code does it (their section 3.1 leaves the sizes open): sizes
-// grow by powers of two, inner ones first, then outer ones; an inner size of
-// three is added for register blocking; tilings that compute more than 8/7 of
-// what is needed are left out, and so are the two trivial ones. Where the inner
-// loops already have many tilings, the outer loops are stepped more coarsely.
-// No tiling comes up twice.
-func tilings(size []int64, kind tilingKind) [][]int64 {
-	if len(size) == 0 {
-		return nil
-	}
-	return extend(size, len(size)-1, 2, kind)
+// tileSet is the set of tilings of a nest of one size, innermost loop first, as
+// Adams et al.'s code lists them (their section 3.1 leaves the sizes open): numbers
+// of tiles grow by powers of two, those with small tiles first, then the others; a
+// tile of three is added for register blocking; tilings that compute more than 8/7
+// of what is needed are left out, and so are the two trivial ones. Where the inner
+// loops already have many tilings, the outer loops are stepped more coarsely. No
+// tiling comes up twice.
+//
+// The choices for a loop do not depend on those for the others, except that those
+// for the outermost one must not make the whole trivial. So a set is a product, and
+// one of it can be drawn without the others.
+type tileSet struct {
+	flat   []int64   // holds all choices
+	inner  [][]int64 // choices for all loops but the outermost
+	outer  []int64   // choices for the outermost, by default
+	trivia [2]trivial
+	tuples int // of inner choices
+	total  int
 }
 
-// extend lists the tilings of loops 0..d.
-func extend(size []int64, d int, factor int64, kind tilingKind) [][]int64 {
-	if d < 0 {
-		return [][]int64{nil}
+// trivial is a choice for the inner loops that leaves them entirely inside, or
+// entirely outside, and what the outermost loop can then be.
+type trivial struct {
+	at    int // number of the inner choice; -1 where there is none
+	outer []int64
+}
+
+// init makes t the set of a size, in the memory it has.
+func (t *tileSet) init(size []int64, kind tilingKind) {
+	*t = tileSet{flat: t.flat[:0], inner: t.inner[:0], tuples: 1}
+	if len(size) == 0 {
+		return
 	}
-	inner := extend(size, d-1, factor, kind)
-	for int64(len(inner)) > factor*maxTilings {
-		factor *= 2
+	last := len(size) - 1
+	factor := int64(2)
+	choices := func(s int64, ones, full bool) []int64 {
+		from := len(t.flat)
+		t.flat = appendChoices(t.flat, s, factor, kind, ones, full)
+		return t.flat[from:len(t.flat):len(t.flat)]
 	}
-	var out [][]int64
-	for _, t := range inner {
-		// Only the outermost loop can tell whether the whole tiling is trivial.
-		ones, full := d == len(size)-1, d == len(size)-1
-		for i := range t {
-			ones = ones && t[i] == 1
-			full = full && t[i] == size[i]
-		}
-		add := func(outer int64) {
-			next := make([]int64, d+1)
-			copy(next, t)
-			next[d] = outer
-			out = append(out, next)
-		}
-		if kind == whole {
-			if !ones {
-				add(1)
+	for _, s := range size[:last] {
+		of := choices(s, false, false)
+		t.inner = append(t.inner, of)
+		for k, all := range [2]int64{1, s} {
+			i := slices.Index(of, all)
+			if i < 0 {
+				t.trivia[k].at = -1
+			} else if t.trivia[k].at >= 0 {
+				t.trivia[k].at = t.trivia[k].at*len(of) + i
 			}
-			if size[d] != 1 && !full {
-				add(size[d])
-			}
+		}
+		t.tuples *= len(of)
+		for int64(t.tuples) > factor*maxTilings {
+			factor *= 2
+		}
+	}
+	t.outer = choices(size[last], false, false)
+	t.total = t.tuples * len(t.outer)
+	ones, full := &t.trivia[0], &t.trivia[1]
+	if ones.at == full.at {
+		full.at = -1
+		if ones.at >= 0 {
+			ones.outer = choices(size[last], true, true)
+		}
+	} else if ones.at >= 0 {
+		ones.outer = choices(size[last], true, false)
+	}
+	if full.at >= 0 {
+		full.outer = choices(size[last], false, true)
+	}
+	if full.at >= 0 && full.at < ones.at {
+		*ones, *full = *full, *ones
+	}
+	for _, x := range t.trivia {
+		if x.at >= 0 {
+			t.total += len(x.outer) - len(t.outer)
+		}
+	}
+}
+
+// at sets dst to tiling i, in the order of their code: the outermost loop's choices
+// change first.
+func (t *tileSet) at(i int, dst []int64) {
+	tuple, outer := 0, t.outer
+	for _, x := range t.trivia {
+		if x.at < 0 {
 			continue
 		}
-		eachSplit(size[d], factor, ones, full, add)
+		if before := (x.at - tuple) * len(t.outer); i < before {
+			break
+		} else {
+			i, tuple = i-before, x.at
+		}
+		if i < len(x.outer) {
+			outer = x.outer
+			break
+		}
+		i, tuple = i-len(x.outer), tuple+1
+	}
+	if len(outer) > 0 {
+		tuple += i / len(outer)
+		i %= len(outer)
+	}
+	dst[len(t.inner)] = outer[i]
+	for k := len(t.inner) - 1; k >= 0; k-- {
+		of := t.inner[k]
+		dst[k] = of[tuple%len(of)]
+		tuple /= len(of)
+	}
+}
+
+// tiling is tiling i of the set.
+func (t *tileSet) tiling(i int) []int64 {
+	dst := make([]int64, len(t.inner)+1)
+	t.at(i, dst)
+	return dst
+}
+
+// tilings lists the set.
+func tilings(size []int64, kind tilingKind) [][]int64 {
+	var t tileSet
+	t.init(size, kind)
+	out := make([][]int64, t.total)
+	flat := make([]int64, t.total*len(size))
+	for i := range out {
+		out[i], flat = flat[:len(size):len(size)], flat[len(size):]
+		t.at(i, out[i])
 	}
 	return out
+}
+
+// appendChoices appends the numbers of tiles to cut a loop of extent s into. ones
+// and full say that one tile, or a tile an iteration, would be trivial.
+func appendChoices(dst []int64, s, factor int64, kind tilingKind, ones, full bool) []int64 {
+	if kind == splits {
+		eachSplit(s, factor, ones, full, func(outer int64) { dst = append(dst, outer) })
+		return dst
+	}
+	if !ones {
+		dst = append(dst, 1)
+	}
+	if s != 1 && !full {
+		dst = append(dst, s)
+	}
+	return dst
 }
 
 // eachSplit calls add with each number of tiles to cut a loop of extent s into.
