@@ -31,8 +31,7 @@ func (sp *Space) Import(text string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := importer{sp: sp, goal: goal, tops: map[int][]*written{}, inlined: map[int]bool{}, named: map[int]bool{}, furthest: -1}
-	im.list(goal)
+	im := sp.newImporter(goal)
 	s := im.follow(sp.start, nil)
 	if s == nil {
 		if im.steps > maxImportSteps {
@@ -43,6 +42,12 @@ func (sp *Space) Import(text string) (*State, error) {
 	return s, nil
 }
 
+func (sp *Space) newImporter(goal *written) *importer {
+	im := &importer{sp: sp, goal: goal, tops: map[int][]*written{}, inlined: map[int]bool{}, named: map[int]bool{}, furthest: -1, limit: maxImportSteps}
+	im.list(goal)
+	return im
+}
+
 type importer struct {
 	sp       *Space
 	goal     *written
@@ -50,7 +55,10 @@ type importer struct {
 	inlined  map[int]bool
 	named    map[int]bool // Funcs that the goal has in any way
 	steps    int
-	furthest int // position of the last decision that was reached
+	limit    int               // on steps
+	furthest int               // position of the last decision that was reached
+	accept   func(*State) bool // unless nil, has the last word about a complete state
+	plain    bool              // levels that slide hold what was there before them, if they may: see placeApart
 }
 
 func (im *importer) list(l *written) {
@@ -74,7 +82,7 @@ func (im *importer) list(l *written) {
 // are outside the tasks.
 func (im *importer) follow(s *State, tasks map[*written]int) *State {
 	im.steps++
-	if im.steps > maxImportSteps {
+	if im.steps > im.limit {
 		return nil
 	}
 	if s.Complete() {
@@ -94,6 +102,20 @@ func (im *importer) follow(s *State, tasks map[*written]int) *State {
 	if len(im.tops[f]) == 0 {
 		return im.finished(s, tasks) // a partial schedule ends here
 	}
+	ways := []func(*State, int, map[*written]int) *State{im.place, im.placeApart}
+	if in := im.tops[f][0].parent; in.open != nil && in.holds(f) && !im.plain {
+		slices.Reverse(ways) // the likelier where something was in there before
+	}
+	for _, way := range ways {
+		if end := way(s, f, tasks); end != nil {
+			return end
+		}
+	}
+	return nil
+}
+
+// place computes f where the goal has it.
+func (im *importer) place(s *State, f int, tasks map[*written]int) *State {
 	for _, v := range im.vectors(f) {
 		for _, a := range im.placements(s, f, v, tasks) {
 			if end := im.try(s, a, tasks); end != nil {
@@ -120,6 +142,9 @@ func (im *importer) finished(s *State, tasks map[*written]int) *State {
 		if !l.IsRoot() && (r.from != r.to || !im.sameExtents(s, l, r.chain[r.from])) {
 			return nil
 		}
+	}
+	if im.accept != nil && !im.accept(s) {
+		return nil
 	}
 	return s
 }
@@ -151,7 +176,13 @@ func (n *Nest) around(l *Nest) *Nest {
 // try takes one step and goes on from there if it is on the way to the goal.
 func (im *importer) try(s *State, a Action, tasks map[*written]int) *State {
 	next := s.step(a)
-	if next == nil || im.align(next, tasks) == nil {
+	if next == nil {
+		return nil
+	}
+	if a.Kind == Compute {
+		im.measure(next.root, a.Func)
+	}
+	if im.align(next, tasks) == nil {
 		return nil
 	}
 	return im.follow(next, tasks)
@@ -259,11 +290,7 @@ func (im *importer) cuts(as []Action, size []int64, r levels, l *written, kind t
 			out = append(out, a)
 		}
 	}
-	tiles := [][]int64{r.chain[k].size}
-	if outer.from < outer.to {
-		tiles = im.sp.tilings(size, kind)
-	}
-	for _, t := range tiles {
+	for _, t := range im.tiles(size, outer, inner, kind) {
 		fit := true
 		for i := range t {
 			fit = fit && (kind == splits || t[i] == 1 || t[i] == size[i]) && t[i] <= size[i] && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
@@ -281,9 +308,24 @@ func (im *importer) followTasks(s *State, f int, tasks map[*written]int) *State 
 	if len(tops) == 0 || !tops[0].chain()[0].parallel {
 		return im.try(s, Action{Kind: Tasks, Func: f, Vector: -1}, tasks)
 	}
+	var all [][]int64
 	for _, o := range im.sp.taskOptions(s.root, f) {
-		next := s.step(Action{Kind: Tasks, Func: f, Vector: -1, Tile: o.tasks})
-		if end := im.taskLevels(next, tops, tasks); end != nil {
+		all = append(all, o.tasks)
+	}
+	end := im.withEdges(tops, func() *State { return im.anyTasks(s, f, all, tasks) })
+	if want := []int64(nil); end == nil && tops[0].open != nil {
+		if want = im.wantedTasks(f); !contains(all, want) {
+			end = im.anyTasks(s, f, [][]int64{want}, tasks)
+		}
+	}
+	return end
+}
+
+// anyTasks cuts f into any of these tasks.
+func (im *importer) anyTasks(s *State, f int, all [][]int64, tasks map[*written]int) *State {
+	for _, t := range all {
+		next := s.step(Action{Kind: Tasks, Func: f, Vector: -1, Tile: t})
+		if end := im.taskLevels(next, im.tops[f], tasks); end != nil {
 			return end
 		}
 	}
@@ -347,18 +389,18 @@ func (r levels) may(i int, n int64) bool {
 
 // count bounds the iterations of loop i before they were split: splits round up.
 func (r levels) count(i int) (least, most int64) {
-	least, most = r.chain[r.from].size[i], r.chain[r.from].size[i]
 	if r.from == r.to {
-		return least, most
+		return r.chain[r.from].sizes(i)
 	}
 	least, most = math.MaxInt64, 1
 	for l := r.from; l <= r.to; l++ {
-		most *= r.chain[l].size[i]
+		_, n := r.chain[l].sizes(i)
+		most = min(most, farthest) * n
 	}
 	for k := r.from; k < r.to; k++ {
 		outer, _ := levels{r.chain, r.from, k}.count(i)
 		inner, _ := levels{r.chain, k + 1, r.to}.count(i)
-		least = min(least, (inner-1)*outer+1)
+		least = min(least, (min(inner, farthest)-1)*min(outer, farthest)+1)
 	}
 	return least, most
 }

@@ -22,6 +22,7 @@ type written struct {
 	inlined    []Inlined
 	children   []*written
 	parent     *written
+	open       *openSizes // instead of sizes, where they are not known; see there
 }
 
 // parseNest reads a loop nest as State.String writes it and as Halide's Adams2019
