@@ -143,7 +143,9 @@ func conformance(t *testing.T, name string, s Searcher) {
 	t.Run("keeps the best that differ", func(t *testing.T) {
 		p := plain(tree)
 		tree := *tree
-		tree.coarse = func(path []int, depth int) uint64 { return uint64(slices.Max(append([]int{0}, path[:min(1, len(path))]...))) }
+		tree.coarse = func(path []int, depth int) uint64 {
+			return uint64(slices.Max(append([]int{0}, path[:min(1, len(path))]...)))
+		}
 		p.Root = tree.root()
 		p.Keep, p.KeepDepth = 3, 0
 		r := found(t, s, p, Budget{Evaluations: 400}, 1)

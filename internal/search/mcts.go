@@ -105,8 +105,8 @@ type MCTSOptions struct {
 	// first, and the term that explores is weighed by (least cost / own cost) to
 	// this power. 0 does not. Default 0.
 	Prior float64
-	// Vary is the probability that a simulation, instead of rolling out, changes the
-	// best solution known as far as it is not decided yet. Default 0.
+	// Vary is the probability that a simulation, instead of walking down the tree,
+	// changes the best solution known in what the root leaves open. Default 0.
 	Vary float64
 	// Front gives each root so many times its equal share of the budget. Default 1.
 	Front float64

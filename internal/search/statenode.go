@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,6 +22,7 @@ type StateNode struct {
 	parent *space.State // and action, of a state not made yet
 	action space.Action
 	made   atomic.Pointer[space.State]
+	passed atomic.Pointer[[]*space.State] // see way
 }
 
 // NewStateNode makes the node of a state.
@@ -111,30 +113,67 @@ func (n *StateNode) Finish() Node {
 	return NewStateNode(s)
 }
 
-// Vary changes a complete node by one of the moves that evolution makes, but takes
-// the decisions of n as they are; false where the move drawn does not apply.
+// Vary changes a complete node below n: half of the time it draws one decision anew
+// and keeps the others as far as they go, else it makes one of the other moves of
+// evolution. False where the move drawn does not apply.
 func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
-	m := mover{sp: n.State().Space(), rng: rng}
-	from := guide.(*StateNode).State()
-	s, ok := moves[rng.Intn(varied)].apply(&m, from, nil)
-	if !ok {
-		return nil, false
-	}
-	if own := n.State().Trace(); len(own) > 0 {
-		// Of two decisions about one thing the later one counts.
-		trace := append(s.Trace(), own...)
+	g := guide.(*StateNode)
+	from, sp := g.State(), n.State().Space()
+	way := g.way()
+	own := n.State().Trace()
+	var s *space.State
+	if rng.Intn(2) == 0 {
+		if len(own) == len(way) {
+			return nil, false
+		}
+		i := len(own) + rng.Intn(len(way)-len(own))
+		a, _ := way[i].Sample(rng)
+		changed := append(way[i].Next(a).Trace(), from.Trace()[i+1:]...)
 		var err error
-		if s, _, err = n.State().Space().Replay(trace, space.Nearest); err != nil {
+		if s, _, err = sp.Replay(changed, space.Nearest); err != nil {
+			return nil, false
+		}
+	} else {
+		var ok bool
+		if s, ok = moves[1+rng.Intn(varied-1)].apply(&mover{sp: sp, rng: rng}, from, nil); !ok {
 			return nil, false
 		}
 	}
-	return NewStateNode(s), s != from
+	if len(own) > 0 && !slices.Equal(labels(own), labels(s.Trace()[:len(own)])) {
+		// Of two decisions about one thing the later one counts.
+		var err error
+		if s, _, err = sp.Replay(append(s.Trace(), own...), space.Nearest); err != nil {
+			return nil, false
+		}
+	}
+	return NewStateNode(s), s.Key() != from.Key()
+}
+
+// way lists the states on the way to a complete one, itself left out. It is made
+// once: a guide is asked many times.
+func (n *StateNode) way() []*space.State {
+	if w := n.passed.Load(); w != nil {
+		return *w
+	}
+	trace := n.State().Trace()
+	way := make([]*space.State, len(trace))
+	for i := range way {
+		s, _, err := n.State().Space().Replay(trace[:i], space.Strict)
+		if err != nil {
+			panic(fmt.Sprintf("search: a state's own trace does not replay: %v", err))
+		}
+		way[i] = s
+	}
+	n.passed.Store(&way)
+	return way
 }
 
 // Labels name decisions by Func and intent.
-func (n *StateNode) Labels() []uint64 {
+func (n *StateNode) Labels() []uint64 { return labels(n.State().Trace()) }
+
+func labels(trace []space.Decision) []uint64 {
 	var out []uint64
-	for _, d := range n.State().Trace() {
+	for _, d := range trace {
 		h := fnv.New64a()
 		add := func(xs ...int64) {
 			for _, x := range xs {

@@ -134,6 +134,9 @@ type simulation struct {
 	leaf  Node
 	cost  float64
 	err   error
+	// varies: it changes the best known from the root, and the root alone learns of
+	// it.
+	varies bool
 }
 
 // evaluate costs nodes within the limit.
@@ -193,6 +196,10 @@ func (t *tree) round(ctx context.Context, workers int, most int64) error {
 func (t *tree) walk(ctx context.Context, s *simulation) error {
 	v := t.root
 	s.path = append(s.path, v)
+	if t.o.Vary > 0 && t.incumbent.Node != nil && !v.node.Complete() && s.rng.Float64() < t.o.Vary {
+		s.varies = true
+		return nil
+	}
 	for !v.node.Complete() {
 		child, fresh, err := t.expand(ctx, s, v)
 		if err != nil {
@@ -216,7 +223,7 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 func (t *tree) roll(ctx context.Context, s *simulation, guide Solution) error {
 	last := s.path[len(s.path)-1].node
 	var cost [1]float64
-	if t.o.Vary > 0 && guide.Node != nil && !last.Complete() && s.rng.Float64() < t.o.Vary {
+	if s.varies {
 		for range 4 {
 			if leaf, ok := vary(last, guide.Node, s.rng); ok {
 				s.leaf = leaf
