@@ -22,6 +22,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -96,9 +97,10 @@ func Open(ctx context.Context, file, name, dir string, o Options) (*Oracle, erro
 	return out, nil
 }
 
-// Schedule is what Adams2019 made: its loop nest as it prints it, the features that it
-// writes, and the cost that it predicts, in milliseconds.
+// Schedule is what Adams2019 made: its .schedule.h, its loop nest as it prints it, the
+// features that it writes, and the cost that it predicts, in milliseconds.
 type Schedule struct {
+	Directives    schedule.Schedule
 	Nest          string
 	Featurization string // file
 	Rows          []feature.Row
@@ -144,6 +146,13 @@ func (o *Oracle) Run(ctx context.Context, seed int) (*Schedule, error) {
 	if s.Cost, err = strconv.ParseFloat(found[1], 64); err != nil {
 		return nil, err
 	}
+	written, err := os.ReadFile(filepath.Join(o.dir, "x.schedule.h"))
+	if err != nil {
+		return nil, err
+	}
+	if s.Directives, err = schedule.ParseHalide(written, o.Pipeline.Binding()); err != nil {
+		return nil, fmt.Errorf("its .schedule.h: %w", err)
+	}
 	if s.Rows, err = feature.ReadFeaturization(s.Featurization, o.Pipeline); err == nil && o.o.Keep != "" {
 		err = o.keep(s, seed, found[1])
 	}
@@ -172,9 +181,20 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
+// Origin says what of Adams2019's made a state.
+type Origin int
+
+// The origins, the first that serves being taken.
+const (
+	FromSchedule Origin = iota // the .schedule.h, which only one state of ours says
+	FromNest                   // the loop nest that it prints
+	FromOpenNest               // that nest, which several states have: one with its features
+)
+
 // Comparison is what ours makes of a schedule of Adams2019's.
 type Comparison struct {
 	State     *space.State
+	Origin    Origin
 	Values    int          // features of all stages
 	Different []Difference // of those
 	Cost      float64      // ours
@@ -190,18 +210,46 @@ type Difference struct {
 // relative is by how much a feature may be off theirs, which are float32.
 const relative = 1e-5
 
-// Compare imports the loop nest, and compares its features and its cost.
+// Compare makes a state of the schedule and compares its features and its cost.
+//
+// Neither a .schedule.h nor a loop nest says everything: the regions that features are
+// made of are taken at representative iterations, which depend on the order in which
+// loops were split, and a .schedule.h leaves out loops of one iteration as well. So
+// the .schedule.h counts where only one state of ours says it, then the nest; where
+// features differ, the other states that have the nest are looked at.
 func (o *Oracle) Compare(s *Schedule) (*Comparison, error) {
+	if states, err := o.Space.ImportReadings(s.Directives, 2); err == nil && len(states) == 1 {
+		c, err := o.compare(s, states[0], FromSchedule)
+		if err != nil || len(c.Different) == 0 {
+			return c, err
+		}
+	}
 	state, err := o.Space.Import(s.Nest)
 	if err != nil {
 		return nil, fmt.Errorf("the nest cannot be imported: %w", err)
 	}
+	c, err := o.compare(s, state, FromNest)
+	if err != nil || len(c.Different) == 0 {
+		return c, err
+	}
+	var open *Comparison
+	_, err = o.Space.ImportAs(s.Nest, func(state *space.State) bool {
+		open, err = o.compare(s, state, FromOpenNest)
+		return err == nil && len(open.Different) == 0
+	})
+	if err != nil {
+		return c, nil
+	}
+	return open, nil
+}
+
+func (o *Oracle) compare(s *Schedule, state *space.State, from Origin) (*Comparison, error) {
 	schedule := o.Features.Features(state, nil)
 	ours, err := feature.Rows(o.Pipeline, schedule)
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{State: state, Cost: o.Model.Predict(schedule)}
+	c := &Comparison{State: state, Origin: from, Cost: o.Model.Predict(schedule)}
 	c.Off = max(0, math.Abs(c.Cost-s.Cost)-Printed) / s.Cost
 	for i, id := range feature.Stages(o.Pipeline) {
 		for k := range feature.NumSchedule + feature.NumPipeline {

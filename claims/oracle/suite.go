@@ -57,6 +57,7 @@ func Suite(source string) ([]Generator, []string, error) {
 // Tally counts what compared how.
 type Tally struct {
 	Schedules, NotScheduled, NotImported int
+	Origins                              [FromOpenNest + 1]int
 	Same                                 int // schedules without a difference
 	Values, Different                    int
 	Near                                 int     // costs within near
@@ -71,6 +72,9 @@ func (t *Tally) Add(u Tally) {
 	t.Schedules += u.Schedules
 	t.NotScheduled += u.NotScheduled
 	t.NotImported += u.NotImported
+	for i, n := range u.Origins {
+		t.Origins[i] += n
+	}
 	t.Same += u.Same
 	t.Values += u.Values
 	t.Different += u.Different
@@ -107,6 +111,7 @@ func Compare(ctx context.Context, g Generator, seeds int, o Options, say func(se
 			say(seed, fmt.Sprintf("%v\n%s", err, s.Nest))
 			continue
 		}
+		t.Origins[c.Origin]++
 		t.Values += c.Values
 		t.Different += len(c.Different)
 		if len(c.Different) == 0 {
