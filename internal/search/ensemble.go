@@ -41,6 +41,10 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 		return Result{}, err
 	}
 	e := &ensemble{o: x.o, m: newMeter(p, b), root: p.Root, best: Solution{Cost: math.Inf(1)}, beat: math.Inf(1)}
+	in, cancel := e.m.within(ctx)
+	defer cancel()
+	found := newShelf(p)
+	err := e.lead(in, found)
 	n := x.o.Standard + x.o.Greedy
 	for i := range n {
 		t := &tree{
@@ -48,14 +52,13 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 			incumbent: Solution{Cost: math.Inf(1)}, found: newShelf(p), limit: math.MaxInt64,
 		}
 		if b.Evaluations > 0 {
-			t.limit = share(b.Evaluations, n, i)
+			t.limit = share(b.Evaluations-e.m.evals.Load(), n, i)
 		}
 		e.trees = append(e.trees, t)
 	}
-	in, cancel := e.m.within(ctx)
-	defer cancel()
-	err := e.search(in, seed)
-	found := newShelf(p)
+	if err == nil {
+		err = e.search(in, seed)
+	}
 	for _, t := range e.trees {
 		found.merge(t.found)
 	}
@@ -71,6 +74,49 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 func share(whole int64, n, i int) int64 {
 	return whole*int64(i+1)/int64(n) - whole*int64(i)/int64(n)
 }
+
+// lead runs the beams that go before the trees.
+func (e *ensemble) lead(ctx context.Context, found *shelf) error {
+	b := e.m.b.part(e.o.Lead)
+	if e.o.Lead == 0 || b.Evaluations == 0 && b.Time == 0 {
+		return nil
+	}
+	p := e.m.p
+	p.Events = nil
+	for size := 1; ; size *= 2 {
+		left := Budget{Evaluations: b.Evaluations, Time: b.Time}
+		if b.Evaluations > 0 {
+			left.Evaluations = max(1, b.Evaluations-e.m.evals.Load())
+		}
+		if b.Time > 0 {
+			left.Time = max(1, b.Time-e.m.elapsed())
+		}
+		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, p, left, 0)
+		e.m.evals.Add(r.Evaluations)
+		e.m.useless.Add(r.Useless)
+		if !r.Fallback {
+			for _, x := range r.Top {
+				found.put(x)
+				e.m.reached(x.Cost)
+			}
+			e.best = found.best()
+			e.beat = e.best.Cost
+		}
+		over := b.Evaluations > 0 && e.m.evals.Load()+2*r.Evaluations > b.Evaluations || b.Time > 0 && e.m.elapsed()+2*r.Elapsed > b.Time
+		switch {
+		case errors.Is(err, ErrNoCost):
+			return nil // the trees may find one that has
+		case err != nil:
+			return err
+		case over || r.Fallback || size > maxLead:
+			return nil
+		}
+	}
+}
+
+// maxLead is the widest beam but one that goes before trees: it bounds memory, and
+// ends the doubling on trees that a beam takes no time for.
+const maxLead = 256
 
 func (e *ensemble) search(ctx context.Context, seed int64) error {
 	if e.root.Complete() {

@@ -108,10 +108,14 @@ type MCTSOptions struct {
 	// Vary is the probability that a simulation, instead of walking down the tree,
 	// changes the best solution known in what the root leaves open. Default 0.
 	Vary float64
+	// Lead is the part of the budget that beams may take before the trees begin: of 1,
+	// 2, 4... with five passes, as long as twice what the last one took is left of that
+	// part. The trees start with the best they found as the best known. Default 0.
+	Lead float64
 	// Front gives each root so many times its equal share of the budget. Default 1.
 	Front float64
 	// MaxNodes bounds the nodes of a tree; simulations go on without adding any.
-	// Default 100000.
+	// Default 40000.
 	MaxNodes int
 }
 
@@ -120,7 +124,7 @@ type MCTSOptions struct {
 func MCTSDefaults() MCTSOptions {
 	return MCTSOptions{
 		Standard: 15, Greedy: 1, Formula: Product, C: 1, Reward: InverseCost, Explore: Average, Win: Best,
-		Rollout: RandomRollout, ShareDepth: -1, Shrink: 1, Batch: 1, Front: 1, MaxNodes: 100000,
+		Rollout: RandomRollout, ShareDepth: -1, Shrink: 1, Batch: 1, Front: 1, MaxNodes: 40000,
 	}
 }
 
@@ -156,6 +160,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("a batch of %d simulations; at least 1", o.Batch)
 	case !(o.Vary >= 0 && o.Vary <= 1):
 		return bad("Vary is %g; a probability", o.Vary)
+	case !(o.Lead >= 0 && o.Lead <= 1):
+		return bad("Lead is %g; a part of the budget", o.Lead)
 	case !(o.Front > 0):
 		return bad("Front is %g; above 0", o.Front)
 	case o.MaxNodes < 2:

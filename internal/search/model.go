@@ -20,7 +20,7 @@ func Extensions() map[string]MCTSOptions {
 		return o
 	}
 	return map[string]MCTSOptions{
-		"protuner":       with(func(o *MCTSOptions) { o.Vary = 0.9 }),
+		"protuner":       with(func(o *MCTSOptions) { o.Vary, o.Lead = 0.9, 0.5 }),
 		"mcts_lazy":      with(func(o *MCTSOptions) { o.Lazy = true }),
 		"mcts_transpose": with(func(o *MCTSOptions) { o.Transpose = true }),
 		"mcts_keep":      with(func(o *MCTSOptions) { o.KeepSubtree = true }),
@@ -32,6 +32,7 @@ func Extensions() map[string]MCTSOptions {
 		"mcts_batch":     with(func(o *MCTSOptions) { o.Standard, o.Greedy, o.Batch = 1, 1, 8 }),
 		"mcts_prior":     with(func(o *MCTSOptions) { o.Prior = 1 }),
 		"mcts_vary":      with(func(o *MCTSOptions) { o.Vary = 0.5 }),
+		"mcts_lead":      with(func(o *MCTSOptions) { o.Lead = 0.5 }),
 		"mcts_front":     with(func(o *MCTSOptions) { o.Front = 3 }),
 	}
 }
