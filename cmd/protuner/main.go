@@ -30,6 +30,7 @@ type cli struct {
 	DB       dbCmd       `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
 	Features featuresCmd `cmd:"" help:"Print the features of a schedule, or write them as .featurization."`
 	Predict  predictCmd  `cmd:"" help:"Predict the cost of a schedule and say what it comes from."`
+	Explain  explainCmd  `cmd:"" help:"Say whether a schedule is in the space and what the model thinks of it."`
 	Doctor   doctorCmd   `cmd:"" help:"Say what is installed, what is missing and how to get it."`
 }
 

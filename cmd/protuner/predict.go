@@ -11,11 +11,13 @@ import (
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
+	"github.com/protuner/protuner/internal/report"
 )
 
 type predictCmd struct {
-	nestFlags
+	scheduleFlags
 	Weights string `help:"A .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	Explain bool   `help:"Show the loop nest with each stage's cost and the terms it comes from."`
 }
@@ -31,6 +33,16 @@ type stagePrediction struct {
 	Cost  float64            `json:"cost_ms"`
 	Share float64            `json:"share"`
 	Terms map[string]float64 `json:"terms_ms"` // those that are not zero
+	// Features says what each schedule feature is and costs.
+	Features []featureCost `json:"features"`
+}
+
+type featureCost struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
+	Cost  float64 `json:"cost_ms"`
+	Share float64 `json:"share"` // of the stage
 }
 
 func (c *predictCmd) Run(g *globals) error {
@@ -38,16 +50,47 @@ func (c *predictCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.weights(f.generator)
+	m, err := modelOf(f, c.Weights, c.Parallelism)
 	if err != nil {
 		return err
 	}
-	m, err := cost.New(w, f.pipeline(), c.Parallelism)
-	if err != nil {
-		return &badInput{err}
+	costs := m.Explain(f.features)
+	p := f.predict(m, costs)
+	if c.JSON {
+		return printJSON(p)
 	}
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "%.6g ms\tpredicted\n", p.Cost)
+	for _, st := range p.Stages {
+		fmt.Fprintf(out, "%.6g ms\t%4.1f%%\t%s\t%s\n", st.Cost, 100*st.Share, st.Stage, st.dearest(3))
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	fmt.Println()
+	if c.Explain {
+		explain(os.Stdout, f.state.String(), p)
+		fmt.Println()
+	}
+	return report.FeatureShares(os.Stdout, f.stageNames(), costs)
+}
+
+// modelOf is a model of the schedule's pipeline.
+func modelOf(f *featured, weights string, cores int) (*cost.Model, error) {
+	w, err := readWeights(f.generator, weights)
+	if err != nil {
+		return nil, err
+	}
+	m, err := cost.New(w, f.pipeline(), cores)
+	if err != nil {
+		return nil, &badInput{err}
+	}
+	return m, nil
+}
+
+func (f *featured) predict(m *cost.Model, costs []cost.StageCost) prediction {
 	p := prediction{Cost: m.Predict(f.features)}
-	for i, st := range m.Explain(f.features) {
+	for i, st := range costs {
 		sp := stagePrediction{Stage: f.stageName(i), Cost: st.Cost, Terms: map[string]float64{}}
 		if p.Cost > 0 {
 			sp.Share = st.Cost / p.Cost
@@ -57,27 +100,20 @@ func (c *predictCmd) Run(g *globals) error {
 				sp.Terms[cost.Terms[k].Name] = v
 			}
 		}
+		for k, v := range report.FeatureCosts(st) {
+			fc := featureCost{Name: feature.Table[k].Name, Unit: feature.Table[k].Unit, Value: f.features[i][k], Cost: v}
+			if st.Cost > 0 {
+				fc.Share = v / st.Cost
+			}
+			sp.Features = append(sp.Features, fc)
+		}
 		p.Stages = append(p.Stages, sp)
 	}
-	if c.JSON {
-		return printJSON(p)
-	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "%.6g ms\tpredicted\n", p.Cost)
-	for _, st := range p.Stages {
-		fmt.Fprintf(out, "%.6g ms\t%4.1f%%\t%s\t%s\n", st.Cost, 100*st.Share, st.Stage, st.dearest(3))
-	}
-	if err := out.Flush(); err != nil || !c.Explain {
-		return err
-	}
-	fmt.Println()
-	explain(os.Stdout, f.state.String(), p)
-	return nil
+	return p
 }
 
-// weights are those asked for, or the installed plugin's.
-func (c *predictCmd) weights(g *bridge.Generator) (*nn.Weights, error) {
-	path := c.Weights
+// readWeights reads those asked for, or the installed plugin's.
+func readWeights(g *bridge.Generator, path string) (*nn.Weights, error) {
 	if path == "" {
 		if path = g.Toolchain.Halide.Plugins["adams2019"]; path == "" {
 			return nil, badInputf("Halide at %s has no Adams2019 plugin to take weights from; name a file with --weights", g.Toolchain.Halide.Root)
@@ -87,7 +123,7 @@ func (c *predictCmd) weights(g *bridge.Generator) (*nn.Weights, error) {
 	if errors.Is(err, nn.ErrNotFound) {
 		return nil, badInputf("%w; name a .weights file with --weights", err)
 	} else if err != nil {
-		return nil, badInputf("weights: %w", err)
+		return nil, badInputf("weights: %w; give a .weights file of version 3 as Halide 19 and 21 write them, or leave --weights out", err)
 	}
 	return w, nil
 }

@@ -41,6 +41,9 @@ func (sp *Space) lacks(p, other *played) []schedule.Directive {
 func (sp *Space) holds(p, other *played, i, f int) bool {
 	d := p.directives[i]
 	n := &sp.nodes[f]
+	if d.Op == schedule.Reorder && (n.given || p.inlines(sp, f)) {
+		return true // of loops that are not there
+	}
 	if n.given || d.Op != schedule.ComputeInline && other.inlines(sp, f) {
 		return false
 	}

@@ -159,7 +159,10 @@ func (sp *Space) NearSchedule(s schedule.Schedule) (Near, error) {
 	_, more := sp.goalOf(p)
 	foreign = append(foreign, more...)
 	for _, d := range sp.differences(p, again) {
-		if !slices.ContainsFunc(foreign, func(f *Foreign) bool { return f.Directive.String() == d.Directive.String() && d.Directive.Op != "" }) {
+		if d.Directive.Op == "" && len(foreign) > 0 {
+			break // what is said instead
+		}
+		if !slices.ContainsFunc(foreign, func(f *Foreign) bool { return f.Directive.String() == d.Directive.String() }) {
 			foreign = append(foreign, d)
 		}
 	}
