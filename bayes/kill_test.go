@@ -15,7 +15,15 @@ import (
 	"github.com/protuner/protuner/bayes"
 )
 
-const killTrials = 150
+// The child makes killTrials trials, each with a pause so long that it is not over
+// after killed kills, each of which leaves it at most longest.
+const (
+	killTrials = 150
+	killed     = 20
+	pause      = 10 * time.Millisecond
+	shortest   = 20 * time.Millisecond
+	longest    = 70 * time.Millisecond
+)
 
 // TestMain makes the test binary the child that TestKillAndResume kills.
 func TestMain(m *testing.M) {
@@ -69,7 +77,7 @@ func child(path string) error {
 			return err
 		}
 		fmt.Fprintf(log, "begin %v\n", trials[0].Config)
-		time.Sleep(6 * time.Millisecond)
+		time.Sleep(pause)
 		if err := s.Tell(ctx, trials[0].ID, p.Cost(trials[0].Config)); err != nil {
 			return err
 		}
@@ -77,7 +85,7 @@ func child(path string) error {
 	}
 }
 
-// TestKillAndResume kills a child with SIGKILL at 20 random moments. Whatever
+// TestKillAndResume kills a child with SIGKILL at random moments. Whatever
 // was told is never evaluated again, and the trials are in the end those of a
 // search nobody disturbed.
 func TestKillAndResume(t *testing.T) {
@@ -91,8 +99,7 @@ func TestKillAndResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewSource(1))
 			path := filepath.Join(t.TempDir(), name)
-			kills := 0
-			for kills < 20 {
+			for kills := range killed {
 				cmd := exec.Command(exe)
 				cmd.Env = append(os.Environ(), "BAYES_TEST_CHILD="+path)
 				var out strings.Builder
@@ -107,16 +114,12 @@ func TestKillAndResume(t *testing.T) {
 					if err != nil {
 						t.Fatalf("the child failed by itself: %v\n%s", err, &out)
 					}
-					if kills < 10 {
-						t.Fatalf("the search was over after %d kills", kills)
-					}
-					kills = 20
-				case <-time.After(time.Duration(20+rng.Intn(50)) * time.Millisecond):
+					t.Fatalf("the search was over after %d kills", kills)
+				case <-time.After(shortest + time.Duration(rng.Int63n(int64(longest-shortest)))):
 					if err := cmd.Process.Kill(); err != nil {
 						t.Fatal(err)
 					}
 					<-done
-					kills++
 				}
 			}
 			if err := child(path); err != nil { // to the end
@@ -164,7 +167,7 @@ func checkLog(t *testing.T, path string) {
 		t.Fatal(in.Err())
 	}
 	t.Logf("%d evaluations begun for %d trials", begun, killTrials)
-	if begun > killTrials+20 {
-		t.Errorf("%d evaluations begun for %d trials and at most 20 kills", begun, killTrials)
+	if begun > killTrials+killed {
+		t.Errorf("%d evaluations begun for %d trials and %d kills", begun, killTrials, killed)
 	}
 }
