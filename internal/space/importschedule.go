@@ -71,7 +71,7 @@ func (r *reader) read(plain bool) {
 	im.plain, im.limit = plain, maxReadingSteps
 	ends := 0
 	im.accept = func(end *State) bool {
-		if slices.ContainsFunc(r.found, func(s *State) bool { return s.root.hash == end.root.hash }) {
+		if slices.ContainsFunc(r.found, func(s *State) bool { return s.Key() == end.Key() }) {
 			return false
 		}
 		again, _, err := r.sp.play(end.Schedule())
@@ -143,7 +143,7 @@ func (sp *Space) NearSchedule(s schedule.Schedule) (Near, error) {
 	if all, err := sp.ImportReadings(s, maxNearReadings); err == nil {
 		trace = all[0].Trace()
 		for _, read := range all {
-			if again, _, err := sp.Replay(read.Trace(), Strict); err == nil && again.root.hash == read.root.hash {
+			if again, _, err := sp.Replay(read.Trace(), Strict); err == nil && again.String() == read.String() {
 				return Near{State: again, Exact: true}, nil
 			}
 		}
