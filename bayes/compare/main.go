@@ -42,11 +42,12 @@ func main() {
 	peers := flag.String("peers", strings.Join(peerNames, ","), "programs of others")
 	only := flag.String("tables", "", "tables (default: all)")
 	install := flag.Bool("install", false, "install the peers and stop")
+	bars := flag.Bool("bars", false, "fail where the bars are not met")
 	report := flag.Bool("report", false, "only report what was played")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *report); err != nil {
+	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *report, *bars); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
@@ -54,7 +55,7 @@ func main() {
 
 func list(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
 
-func run(ctx context.Context, o settings, ours, peers, only []string, install, report bool) error {
+func run(ctx context.Context, o settings, ours, peers, only []string, install, report, bars bool) error {
 	if install {
 		return installPeers(ctx, o.env, peers)
 	}
@@ -81,7 +82,7 @@ func run(ctx context.Context, o settings, ours, peers, only []string, install, r
 	if err := b.close(); err != nil {
 		return err
 	}
-	return print(os.Stdout, o, b, loaded, append(ours, peers...))
+	return print(os.Stdout, o, b, loaded, append(ours, peers...), bars)
 }
 
 // playAll makes the searches that the book lacks.

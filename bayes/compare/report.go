@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,6 +20,8 @@ const (
 	// unreached times the budget counts where a target was not reached in it.
 	unreached = 2
 )
+
+var errBars = errors.New("the bars are not met")
 
 var moments = []int{20, 40, 60, 100}
 
@@ -112,8 +115,12 @@ func stand(o settings, b *book, t *tables.Table, players []string) standing {
 	return s
 }
 
-// estimate is a figure with its 95% interval of the bootstrap over seeds.
-func estimate(all []standing, of func(choose func(n int) []int) float64) string {
+// figure has a 95% interval, of the bootstrap over seeds.
+type figure struct{ value, low, high float64 }
+
+func (f figure) String() string { return fmt.Sprintf("%.3f [%.3f, %.3f]", f.value, f.low, f.high) }
+
+func estimate(of func(choose func(n int) []int) float64) figure {
 	value := of(upTo)
 	rng := rand.New(rand.NewSource(1))
 	var drawn []float64
@@ -127,11 +134,11 @@ func estimate(all []standing, of func(choose func(n int) []int) float64) string 
 		}))
 	}
 	slices.Sort(drawn)
-	return fmt.Sprintf("%.3f [%.3f, %.3f]", value, drawn[resamples/40], drawn[resamples-1-resamples/40])
+	return figure{value, drawn[resamples/40], drawn[resamples-1-resamples/40]}
 }
 
 // print reports on the tables that every player has played.
-func print(w io.Writer, o settings, b *book, loaded []*tables.Table, players []string) error {
+func print(w io.Writer, o settings, b *book, loaded []*tables.Table, players []string, bars bool) error {
 	var all []standing
 	for _, t := range loaded {
 		s := stand(o, b, t, players)
@@ -152,21 +159,35 @@ func print(w io.Writer, o settings, b *book, loaded []*tables.Table, players []s
 				row = append(row, "")
 				continue
 			}
-			row = append(row, estimate(all, func(choose func(int) []int) float64 {
-				sum := 0.0
-				for _, s := range all {
-					sum += mean(s.traces[p], choose(len(s.traces[p])))[m-1] / float64(len(all))
-				}
-				return math.Exp(sum)
-			}))
+			row = append(row, overall(all, p, m))
 		}
 		failed, seconds := habits(b, all, p)
 		total.AppendRow(append(row, fmt.Sprintf("%.1f%%", 100*failed), fmt.Sprintf("%.2f", seconds)))
 	}
 	fmt.Fprintln(w, total.Render())
 	printTables(w, o, all, players)
-	printReach(w, all, players)
+	verdict := "does not hold"
+	holds := judge(w, o, all, len(loaded), players)
+	if holds {
+		verdict = "holds"
+	}
+	fmt.Fprintf(w, "%s: no worse than the best of 5 peers after 20, 40, 60 and 100 evaluations, %.1f times fewer than random and %.1f times fewer than the quickest, on all tables with %d seeds\n",
+		verdict, fewerThanRandom, fewerThanPeers, leastSeeds)
+	if bars && !holds {
+		return errBars
+	}
 	return nil
+}
+
+// overall is how far a player is from the optimum after m evaluations.
+func overall(all []standing, player string, m int) figure {
+	return estimate(func(choose func(int) []int) float64 {
+		sum := 0.0
+		for _, s := range all {
+			sum += mean(s.traces[player], choose(len(s.traces[player])))[m-1] / float64(len(all))
+		}
+		return math.Exp(sum)
+	})
 }
 
 func seedsOf(all []standing, player string) int {
@@ -217,9 +238,18 @@ func printTables(w io.Writer, o settings, all []standing, players []string) {
 	fmt.Fprintf(w, "\nbest over optimum after %d evaluations\n%s\n", o.budget, t.Render())
 }
 
-// printReach says how many fewer evaluations the first player needs to come where each
-// peer is in the end, than random sampling and than the quickest peer.
-func printReach(w io.Writer, all []standing, players []string) {
+// The bars: no worse than the best peer at every moment, and so many times fewer
+// evaluations to come where each peer is in the end.
+const (
+	fewerThanRandom = 2.5
+	fewerThanPeers  = 1.3
+	leastSeeds      = 20
+)
+
+// judge says how many fewer evaluations the first player needs than random sampling
+// and than the quickest peer, and whether all bars are met, by all tables and enough
+// seeds.
+func judge(w io.Writer, o settings, all []standing, tables int, players []string) bool {
 	us := players[0]
 	var peers []string
 	for _, p := range players {
@@ -228,32 +258,49 @@ func printReach(w io.Writer, all []standing, players []string) {
 		}
 	}
 	if len(peers) == 0 {
-		return
+		return false
 	}
-	fewer := func(than func(s standing, means map[string][]float64, target float64) float64) string {
-		return estimate(all, func(choose func(int) []int) float64 {
-			sum, n := 0.0, 0.0
-			for _, s := range all {
-				means := map[string][]float64{}
-				for _, p := range append([]string{us}, peers...) {
-					means[p] = mean(s.traces[p], choose(len(s.traces[p])))
-				}
-				for _, p := range peers {
-					target := means[p][len(means[p])-1]
-					sum += math.Log(than(s, means, target) / reach(means[us], target))
-					n++
-				}
-			}
-			return math.Exp(sum / n)
-		})
-	}
-	fmt.Fprintf(w, "\nevaluations until each peer's final best, geometric mean [95%%]: %s needs fewer than random sampling by %s\n", us,
-		fewer(func(s standing, _ map[string][]float64, target float64) float64 { return reach(s.random, target) }))
-	fmt.Fprintf(w, "and than the quickest peer by %s\n", fewer(func(_ standing, means map[string][]float64, target float64) float64 {
+	random := fewer(all, us, peers, func(s standing, _ map[string][]float64, target float64) float64 { return reach(s.random, target) })
+	quickest := fewer(all, us, peers, func(_ standing, means map[string][]float64, target float64) float64 {
 		least := math.Inf(1)
 		for _, p := range peers {
 			least = math.Min(least, reach(means[p], target))
 		}
 		return least
-	}))
+	})
+	fmt.Fprintf(w, "\nevaluations until each peer's final best: %s needs fewer than random sampling by %s, than the quickest peer by %s\n", us, random, quickest)
+	holds := random.value >= fewerThanRandom && quickest.value >= fewerThanPeers && len(all) == tables && len(peers) == len(peerNames)
+	for _, p := range players {
+		holds = holds && seedsOf(all, p) >= leastSeeds
+	}
+	for _, m := range moments {
+		if m > o.budget {
+			holds = false
+			continue
+		}
+		for _, p := range peers {
+			holds = holds && overall(all, us, m).value <= overall(all, p, m).value
+		}
+	}
+	return holds
+}
+
+// fewer is the geometric mean, over tables and peers, of the evaluations that others
+// need to come where the peer is in the end, over ours.
+func fewer(all []standing, us string, peers []string, others func(s standing, means map[string][]float64, target float64) float64) figure {
+	return estimate(func(choose func(int) []int) float64 {
+		sum, n := 0.0, 0.0
+		for _, s := range all {
+			means := map[string][]float64{}
+			for _, p := range append([]string{us}, peers...) {
+				means[p] = mean(s.traces[p], choose(len(s.traces[p])))
+			}
+			for _, p := range peers {
+				target := means[p][len(means[p])-1]
+				sum += math.Log(others(s, means, target) / reach(means[us], target))
+				n++
+			}
+		}
+		return math.Exp(sum / n)
+	})
 }
