@@ -52,7 +52,31 @@ func (b *Bound) required() []pipeline.Span { return b.spans[:b.lay.dims] }
 func (b *Bound) computed() []pipeline.Span { return b.spans[b.lay.dims : 2*b.lay.dims] }
 
 func (b *Bound) clone() *Bound {
-	return &Bound{lay: b.lay, fn: b.fn, spans: append([]pipeline.Span(nil), b.spans...)}
+	c := newBound(b.lay, b.fn)
+	copy(c.spans, b.spans)
+	return c
+}
+
+// newBound makes a Bound, with its spans beside it where they are as few as those of
+// most Funcs.
+func newBound(lay *layout, f int) *Bound {
+	switch {
+	case lay.total <= 6:
+		b := &struct {
+			Bound
+			store [6]pipeline.Span
+		}{}
+		b.lay, b.fn, b.spans = lay, f, b.store[:lay.total:lay.total]
+		return &b.Bound
+	case lay.total <= 9:
+		b := &struct {
+			Bound
+			store [9]pipeline.Span
+		}{}
+		b.lay, b.fn, b.spans = lay, f, b.store[:lay.total:lay.total]
+		return &b.Bound
+	}
+	return &Bound{lay: lay, fn: f, spans: make([]pipeline.Span, lay.total)}
 }
 
 // cloneTo is clone into memory that is there.
@@ -83,8 +107,8 @@ type site struct {
 	sp     *Space
 	stage  int // number of the stage, -1 at root
 	own    *Bound
-	known  atomic.Pointer[Bound]    // a list; at root Space.atRoot is instead
-	levels atomic.Pointer[computed] // a list
+	known  [4]atomic.Pointer[Bound] // lists, by Func; at root Space.atRoot is instead
+	levels atomic.Pointer[computed] // a list; at root Space.levels is instead
 	next   atomic.Pointer[[]atomic.Pointer[site]]
 }
 
@@ -106,15 +130,16 @@ func (t *site) bounds(f int) *Bound {
 	if t.own.fn == f {
 		return t.own
 	}
-	for b := t.known.Load(); b != nil; b = b.next {
+	list := &t.known[f%len(t.known)]
+	for b := list.Load(); b != nil; b = b.next {
 		if b.fn == f {
 			return b
 		}
 	}
 	b := t.sp.computeBounds(t, f)
 	for {
-		b.next = t.known.Load()
-		if t.known.CompareAndSwap(b.next, b) {
+		b.next = list.Load()
+		if list.CompareAndSwap(b.next, b) {
 			return b
 		}
 	}
@@ -146,7 +171,7 @@ func (t *site) ahead(i, stage int) *site {
 // and that the loops.
 func (sp *Space) computeBounds(t *site, f int) *Bound {
 	n := &sp.nodes[f]
-	b := &Bound{lay: &n.layout, fn: f, spans: make([]pipeline.Span, n.layout.total)}
+	b := newBound(&n.layout, f)
 	req := b.required()
 	if n.Output && t.stage < 0 {
 		copy(req, n.Estimate)

@@ -19,15 +19,19 @@ type computed struct {
 
 // levelsAt gives the loops of f at a site, made on first use.
 func (t *site) levelsAt(f, v int) []*Nest {
-	for c := t.levels.Load(); c != nil; c = c.next {
+	list := &t.levels
+	if t.stage < 0 {
+		list = &t.sp.levels[f]
+	}
+	for c := list.Load(); c != nil; c = c.next {
 		if c.fn == f && c.vector == v {
 			return c.levels
 		}
 	}
 	c := &computed{fn: f, vector: v, levels: t.sp.loops(t, f, v)}
 	for {
-		c.next = t.levels.Load()
-		if t.levels.CompareAndSwap(c.next, c) {
+		c.next = list.Load()
+		if list.CompareAndSwap(c.next, c) {
 			return c.levels
 		}
 	}

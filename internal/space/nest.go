@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Nest is one loop level of a partial schedule, or its root: section 3.1's
@@ -37,9 +38,9 @@ type Nest struct {
 	site  *site
 	reads bitset    // Funcs read in here
 	words [2]uint64 // where reads is, if there are few Funcs
-	hash  uint64
-	early []int // Funcs read before their start in here: see mixes
-	slid  bool  // something in here is stored further out than computed
+	hash  uint64    // atomically; 0 before it is asked for
+	early []int     // Funcs read before their start in here: see mixes
+	slid  bool      // something in here is stored further out than computed
 }
 
 // Inlined is a Func inlined into an innermost loop and how often it is called
@@ -64,16 +65,34 @@ func (n *Nest) stageNumber() int { return n.site.stage }
 
 // copy makes a shallow copy to change and seal.
 func (n *Nest) copy() *Nest {
-	c := *n
-	return &c
+	return &Nest{
+		Func: n.Func, Stage: n.Stage, Size: n.Size, Children: n.Children, Inlined: n.Inlined, StoreAt: n.StoreAt,
+		Innermost: n.Innermost, Tileable: n.Tileable, Parallel: n.Parallel,
+		VectorDim: n.VectorDim, VectorLoop: n.VectorLoop, site: n.site,
+	}
 }
 
-// withChild is n with child i replaced.
+// withChild is n with child i replaced by one that has the same and more inside.
 func (sp *Space) withChild(n *Nest, i int, child *Nest) *Nest {
 	c := n.copy()
 	c.Children = slices.Clone(n.Children)
 	c.Children[i] = child
-	return sp.seal(c)
+	if n.slid || child.slid {
+		return sp.seal(c)
+	}
+	sp.newReads(c)
+	c.reads.union(n.reads)
+	c.reads.union(child.reads)
+	return c
+}
+
+// newReads gives n an empty set to collect what it reads in.
+func (sp *Space) newReads(n *Nest) {
+	if n.words = [2]uint64{}; sp.words <= len(n.words) {
+		n.reads = n.words[:sp.words]
+	} else {
+		n.reads = sp.newSet()
+	}
 }
 
 // with adds f to a rising list.
@@ -87,16 +106,30 @@ func with(list []int, f int) []int {
 
 // seal computes what is remembered about a finished level.
 func (sp *Space) seal(n *Nest) *Nest {
-	if n.words = [2]uint64{}; sp.words <= len(n.words) {
-		n.reads = n.words[:sp.words]
-	} else {
-		n.reads = sp.newSet()
-	}
+	sp.newReads(n)
 	if n.Func >= 0 {
 		n.reads.union(sp.stages[n.stageNumber()].reads)
 	}
 	for _, in := range n.Inlined {
 		n.reads.union(sp.stages[sp.nodes[in.Func].first].reads)
+	}
+	n.slid, n.early = false, nil
+	for _, c := range n.Children {
+		n.reads.union(c.reads)
+		// Nothing is computed at root and stored elsewhere.
+		n.slid = n.slid || c.slid || c.Func != n.Func && !n.IsRoot() && !slices.Contains(n.StoreAt, c.Func)
+		n.early = append(n.early, c.early...)
+	}
+	if n.slid && !sp.o.Unchecked {
+		n.early = append(n.early, sp.mixes(n)...)
+	}
+	return n
+}
+
+// key is a hash of all that the level is and holds.
+func (n *Nest) key() uint64 {
+	if h := atomic.LoadUint64(&n.hash); h != 0 {
+		return h
 	}
 	h := newHash()
 	h.add(uint64(n.stageNumber()+1), uint64(n.VectorLoop+1), uint64(n.VectorDim+1))
@@ -114,18 +147,11 @@ func (sp *Space) seal(n *Nest) *Nest {
 	for _, in := range n.Inlined {
 		h.add(uint64(in.Func), uint64(in.Calls))
 	}
-	n.slid, n.early = false, nil
 	for _, c := range n.Children {
-		n.reads.union(c.reads)
-		h.add(c.hash)
-		n.slid = n.slid || c.slid || c.Func != n.Func && !slices.Contains(n.StoreAt, c.Func)
-		n.early = append(n.early, c.early...)
+		h.add(c.key())
 	}
-	if n.slid && !sp.o.Unchecked {
-		n.early = append(n.early, sp.mixes(n)...)
-	}
-	n.hash = uint64(h)
-	return n
+	atomic.StoreUint64(&n.hash, uint64(h))
+	return uint64(h)
 }
 
 // hasher mixes words into 64 bits; the mixing is SplitMix64's finaliser.

@@ -30,6 +30,7 @@ type Space struct {
 	words  int   // of a set of Funcs
 	root   *site // bounds of every Func at root
 	atRoot []atomic.Pointer[Bound]
+	levels []atomic.Pointer[computed] // at root, by Func: lists
 	start  *State
 	tiled  [1 << 12]atomic.Pointer[tilingSet] // by hash
 }
@@ -100,6 +101,7 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 		return nil, err
 	}
 	sp.atRoot = make([]atomic.Pointer[Bound], len(sp.nodes))
+	sp.levels = make([]atomic.Pointer[computed], len(sp.nodes))
 	sp.root = sp.newSite(-1, nil)
 	if err := sp.checkRoot(); err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (s *State) Deciding() (fn int, kind Kind) {
 // they were reached, and different with overwhelming likelihood otherwise.
 func (s *State) Key() uint64 {
 	h := newHash()
-	h.add(s.root.hash, uint64(s.pos))
+	h.add(s.root.key(), uint64(s.pos))
 	for _, w := range s.spared {
 		h.add(w)
 	}

@@ -65,8 +65,8 @@ type taskOption struct {
 // tasks are the options for f, which is at root. While nothing else is inside its
 // loops they are the same in all loop nests, and remembered.
 func (sp *Space) tasks(root *Nest, f int) []taskOption {
-	for c := sp.root.levels.Load(); c != nil; c = c.next {
-		if c.fn == f && c.stand(root) {
+	for c := sp.levels[f].Load(); c != nil; c = c.next {
+		if c.stand(root) {
 			c.once.Do(func() { c.tasks = sp.taskLevels(root, f) })
 			return c.tasks
 		}
