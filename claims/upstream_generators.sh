@@ -1,15 +1,19 @@
 #!/bin/sh
 # Claim: `tune` works unmodified on 15 Generators that are not ours, of the Halide
 # project's apps at v21.0.0, as .cpp and as a prebuilt binary: it ends with a schedule
-# that was checked. Usage: upstream_generators.sh HALIDE_SOURCE [BUDGET]
+# that was checked. Usage: upstream_generators.sh HALIDE_SOURCE [BUDGET [APP ...]]
 # HALIDE_SOURCE is a checkout of Halide v21.0.0, to be fetched for this; nothing of it
 # is kept.
 set -u
-source=${1:?usage: upstream_generators.sh HALIDE_SOURCE [BUDGET]}
+source=${1:?usage: upstream_generators.sh HALIDE_SOURCE [BUDGET [APP ...]]}
 budget=${2:-20s}
 cd "$(dirname "$0")/.."
 apps="harris unsharp hist conv_layer iir_blur bilateral_grid camera_pipe stencil_chain max_filter interpolate
 local_laplacian bgu depthwise_separable_conv lens_blur nl_means"
+if [ $# -gt 2 ]; then
+    shift 2
+    apps=$*
+fi
 halide=${PROTUNER_DATA:-${XDG_DATA_HOME:-$HOME/.local/share}/protuner}/halide/21.0.0/halide
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
