@@ -1,51 +1,34 @@
 package cost_test
 
 import (
-	"context"
-	"fmt"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/claims/oracle"
 	"github.com/protuner/protuner/internal/feature"
-	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 )
 
 // TestSchedulesOfAdams2019 lets Adams2019 of a real Halide schedule Generators as
 // TestSameAsAdams2019 does, and imports not the loop nests that it prints when told
 // to but the .schedule.h files that it writes: one of the loop nests that these leave
-// open has the features of the .featurization beside it. For other Generators than its
-// own it only counts.
+// open has the features of the .featurization beside it. For other Generators than
+// those of apps/ it only counts.
 func TestSchedulesOfAdams2019(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a real Halide")
 	}
-	files := []string{filepath.Join("..", "..", "apps", "harris", "harris_generator.cpp"), filepath.Join("..", "..", "apps", "hist", "hist_generator.cpp")}
-	if *oracleFiles != "" {
-		files = nil
-		for _, pattern := range strings.Split(*oracleFiles, ",") {
-			pattern, name, _ := strings.Cut(pattern, "#")
-			some, err := filepath.Glob(pattern)
-			if err != nil || len(some) == 0 {
-				t.Fatalf("no Generators %s (%v)", pattern, err)
-			}
-			for _, file := range some {
-				files = append(files, file+"#"+name)
-			}
-		}
-	}
 	for _, version := range strings.Split(*oracleHalide, ",") {
 		var y readings
-		for _, file := range files {
-			file, name, _ := strings.Cut(file, "#")
-			t.Run(version+"/"+filepath.Base(file)+name, func(t *testing.T) {
-				o := openOracle(t, version, file, name)
+		for _, g := range oracleGenerators(t, "harris", "hist") {
+			t.Run(version+"/"+g.String(), func(t *testing.T) {
+				o, err := oracle.Open(t.Context(), g.File, g.Name, t.TempDir(), oracleOptions(version))
+				if err != nil {
+					t.Fatal(err)
+				}
 				for seed := range *oracleSeeds + 1 {
-					o.reads(t, seed, &y)
+					y.add(t, o, seed)
 				}
 			})
 		}
@@ -63,18 +46,14 @@ type readings struct {
 	Schedules, Unread, First, Other, None, Open int
 }
 
-func (o *oracle) reads(t *testing.T, seed int, y *readings) {
-	text, rows, err := o.write(t, seed)
+func (y *readings) add(t *testing.T, o *oracle.Oracle, seed int) {
+	s, err := o.Run(t.Context(), seed)
 	if err != nil {
 		t.Logf("seed %d: Adams2019: %v", seed, err)
 		return
 	}
 	y.Schedules++
-	s, err := schedule.ParseHalide(text, o.p.Binding())
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	all, err := o.sp.ImportReadings(s, 16)
+	all, err := o.Space.ImportReadings(s.Directives, 16)
 	if err != nil {
 		y.Unread++
 		t.Logf("seed %d: %v", seed, err)
@@ -84,12 +63,12 @@ func (o *oracle) reads(t *testing.T, seed int, y *readings) {
 		y.Open++
 	}
 	for i, state := range all {
-		if !o.same(state, rows) {
+		switch {
+		case !hasFeatures(o, state, s.Rows):
 			continue
-		}
-		if i == 0 {
+		case i == 0:
 			y.First++
-		} else {
+		default:
 			y.Other++
 		}
 		return
@@ -98,48 +77,17 @@ func (o *oracle) reads(t *testing.T, seed int, y *readings) {
 	t.Logf("seed %d: none of %d loop nests has the features", seed, len(all))
 }
 
-func (o *oracle) same(s *space.State, rows []feature.Row) bool {
-	got, err := feature.Rows(o.p, o.x.Features(s, nil))
+func hasFeatures(o *oracle.Oracle, s *space.State, rows []feature.Row) bool {
+	got, err := feature.Rows(o.Pipeline, o.Features.Features(s, nil))
 	if err != nil || len(got) != len(rows) {
 		return false
 	}
 	for i := range rows {
-		for k := range feature.NumSchedule + feature.NumPipeline {
-			if a, b := value(&got[i], k), value(&rows[i], k); math.Abs(a-b) > 1e-5*math.Abs(b) {
+		for k, v := range rows[i].Schedule {
+			if math.Abs(float64(got[i].Schedule[k]-v)) > 1e-5*math.Abs(float64(v)) {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// write lets Adams2019 write a schedule and its features; seed 0 is greedy.
-func (o *oracle) write(t *testing.T, seed int) ([]byte, []feature.Row, error) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), *oracleTime)
-	defer cancel()
-	args := []string{"-o", dir, "-g", o.g.Name, "-f", "x", "-n", "x", "-e", "schedule,featurization",
-		"-p", o.g.Toolchain.Halide.Plugins["adams2019"], "autoscheduler=Adams2019",
-		fmt.Sprintf("autoscheduler.parallelism=%d", *oracleCores), "autoscheduler.beam_size=1", "target=" + *oracleTarget}
-	if seed > 0 {
-		args = append(args, fmt.Sprintf("autoscheduler.random_dropout=%d", *oracleDropout), fmt.Sprintf("autoscheduler.random_dropout_seed=%d", seed))
-	}
-	cmd := exec.CommandContext(ctx, o.g.Binary, append(args, strings.Fields(*oracleExtra)...)...)
-	cmd.Env = append(os.Environ(), "HL_PERMIT_FAILED_UNROLL=1", "HL_NUM_THREADS=1")
-	if words, err := cmd.CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("%w: %s", err, words[max(0, len(words)-200):])
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "x.schedule.h"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "x.featurization"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := feature.ParseFeaturization(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text, rows, nil
 }
