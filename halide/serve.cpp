@@ -59,7 +59,8 @@ public:
         : session_(session), pipeline_(pipeline), target_(target),
           scratch_(session.hello["scratch"].as_string()),
           memory_bytes_(session.hello.int_or("memory_bytes", 0)),
-          build_ns_(session.hello.int_or("build_ns", 60000000000)) {}
+          build_ns_(session.hello.int_or("build_ns", 60000000000)),
+          reference_ns_(session.hello.int_or("reference_ns", 600000000000)) {}
 
     void run() {
         signal(SIGPIPE, SIG_IGN);
@@ -77,7 +78,7 @@ private:
     const Halide::Pipeline &pipeline_;
     const Halide::Target &target_;
     std::string scratch_;
-    int64_t memory_bytes_, build_ns_;
+    int64_t memory_bytes_, build_ns_, reference_ns_;
     MessageBuffer requests_;
     std::map<int64_t, Child> children_;
     std::deque<Json> pending_builds_, pending_runs_;
@@ -168,7 +169,7 @@ private:
         child.pid = pid;
         child.fd = pair[0];
         child.exit_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-        child.deadline = Clock::now() + nanoseconds(build_ns_);
+        child.deadline = Clock::now() + nanoseconds(reference ? reference_ns_ : build_ns_);
         children_.emplace(id, std::move(child));
     }
 

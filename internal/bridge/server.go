@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,10 +34,13 @@ func infra(format string, args ...any) *Failure {
 // ServerOptions configure a fork server.
 type ServerOptions struct {
 	MemoryBytes int64         // address space of each candidate; 0: unlimited
-	BuildTime   time.Duration // limit on compiling one candidate
-	CPUs        []int         // processors that timing is pinned to; empty: all
-	Inputs      []Input
-	Scratch     string // from NewScratch; empty: one is made
+	BuildTime   time.Duration // limit on compiling and checking one candidate
+	// ReferenceTime is the limit on making the reference, which has no schedule to speak
+	// of and may take minutes. Default ten.
+	ReferenceTime time.Duration
+	CPUs          []int // processors that timing is pinned to; empty: all
+	Inputs        []Input
+	Scratch       string // from NewScratch; empty: one is made
 }
 
 // Server is a Generator kept alive as a fork server. Its methods may be called
@@ -91,7 +95,7 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error)
 	// does, so it is not bound to the context that was there at its start.
 	s, err := g.start(context.WithoutCancel(ctx), hello{
 		Mode: "serve", Scratch: scratch, Runtime: runtime, Runner: runner, Linker: g.Toolchain.Linker,
-		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), CPUs: o.CPUs, Inputs: o.Inputs,
+		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), ReferenceNanos: int64(cmp.Or(o.ReferenceTime, 10*time.Minute)), CPUs: o.CPUs, Inputs: o.Inputs,
 	})
 	if err != nil {
 		os.RemoveAll(scratch)

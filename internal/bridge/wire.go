@@ -32,6 +32,7 @@ type hello struct {
 	Runner          string               `json:"runner,omitempty"` // what built candidates go on in
 	MemoryBytes     int64                `json:"memory_bytes,omitempty"`
 	BuildNanos      int64                `json:"build_ns,omitempty"`
+	ReferenceNanos  int64                `json:"reference_ns,omitempty"`
 	CPUs            []int                `json:"cpus,omitempty"`
 	Inputs          []Input              `json:"inputs,omitempty"`
 }
