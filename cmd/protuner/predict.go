@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/report"
+	"github.com/protuner/protuner/internal/tune"
 )
 
 type predictCmd struct {
@@ -114,16 +114,9 @@ func (f *featured) predict(m *cost.Model, costs []cost.StageCost) prediction {
 
 // readWeights reads those asked for, or the installed plugin's.
 func readWeights(g *bridge.Generator, path string) (*nn.Weights, error) {
-	if path == "" {
-		if path = g.Toolchain.Halide.Plugins["adams2019"]; path == "" {
-			return nil, badInputf("Halide at %s has no Adams2019 plugin to take weights from; name a file with --weights", g.Toolchain.Halide.Root)
-		}
-	}
-	w, err := nn.ReadFile(path)
-	if errors.Is(err, nn.ErrNotFound) {
-		return nil, badInputf("%w; name a .weights file with --weights", err)
-	} else if err != nil {
-		return nil, badInputf("weights: %w; give a .weights file of version 3 as Halide 19 and 21 write them, or leave --weights out", err)
+	w, err := tune.ReadWeights(g.Toolchain.Halide, path)
+	if err != nil {
+		return nil, &badInput{err}
 	}
 	return w, nil
 }

@@ -78,6 +78,8 @@ func (p *Progress) Events() tune.Events {
 	phases := map[string]string{
 		"describing": "compiling and describing the Generator",
 		"reference":  "computing the reference",
+		"modelling":  "asking the model",
+		"checking":   "checking the model's best",
 		"searching":  "searching",
 		"racing":     "racing the finalists",
 		"building":   "building the winner ahead of time",

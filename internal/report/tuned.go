@@ -112,8 +112,13 @@ const wantRounds = 10
 
 // Tuned writes a finished run for a terminal.
 func Tuned(w io.Writer, r *tune.Report) {
-	fmt.Fprintf(w, "%s: %s\n", r.Generator, summary(r))
-	fmt.Fprintf(w, "best: %s, found by %s, run %d of %s\n", Duration(r.Seconds), r.Origin, r.Run, r.DB)
+	if r.Seconds > 0 {
+		fmt.Fprintf(w, "%s: %s\n", r.Generator, summary(r))
+		fmt.Fprintf(w, "best: %s, found by %s, run %d of %s\n", Duration(r.Seconds), r.Origin, r.Run, r.DB)
+	} else {
+		fmt.Fprintf(w, "%s: the model's best, found by %s: checked but not timed, %s predicted for the best of all\n",
+			r.Generator, r.Origin, Duration(r.Predicted))
+	}
 	if r.Final > 0 {
 		t := raceTable(r)
 		t.SetStyle(table.StyleLight)

@@ -43,7 +43,7 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if keep {
 		t.report.Out = out
 	}
-	if !interrupted {
+	if !interrupted && !t.o.Unmeasured {
 		if err := t.raceBaselines(ctx, winner); err != nil {
 			return err
 		}

@@ -20,8 +20,16 @@ import (
 type Options struct {
 	Generator bridge.Options
 
-	// Search names the strategy. Default evolve.
+	// Search names the strategy: a measured one (search.Names), or one guided by the
+	// model (search.ModelNames), whose finds are measured first and then evolved.
+	// Default evolve.
 	Search string
+	// Weights is the model's .weights file. Default those inside the installed
+	// Adams2019 plugin.
+	Weights string
+	// Unmeasured hands back the model's best without timing anything; it is checked all
+	// the same.
+	Unmeasured bool
 	// Budget is the time for proposing and measuring candidates; what comes before
 	// (compiling the Generator, the reference) and after (baselines, the final race)
 	// is not in it. Default 5 minutes.
@@ -83,8 +91,11 @@ func (o Options) Validate() error {
 	switch {
 	case o.Generator.Path == "":
 		return errors.New("no Generator was named; give its .cpp or its built program")
-	case !slices.Contains(search.Names(), o.Search):
-		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(search.Names(), ", "))
+	case !slices.Contains(search.Names(), o.Search) && !o.asksModel():
+		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), search.ModelNames()...), ", "))
+	case o.Unmeasured && !o.asksModel():
+		return fmt.Errorf("without measuring only the model can tell schedules apart, and %s does not ask it; choose another --search, one of %s",
+			o.Search, strings.Join(search.ModelNames(), ", "))
 	case o.Budget <= 0:
 		return fmt.Errorf("a budget of %v leaves no time to measure anything; give a positive one, such as --budget 5m", o.Budget)
 	case o.Trials < 0:
@@ -104,6 +115,12 @@ func (o Options) Validate() error {
 		}
 	}
 	return o.Protocol.Validate()
+}
+
+// asksModel says whether the search is guided by the model.
+func (o Options) asksModel() bool {
+	_, err := search.NewModel(o.Search, nil)
+	return err == nil
 }
 
 // Events tell how a run goes. Any function may be nil. They are called from one

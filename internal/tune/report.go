@@ -29,12 +29,13 @@ type Report struct {
 	Known     int            `json:"known"`               // schedules, by earlier runs under this key
 	Failures  map[string]int `json:"failures"`            // by status
 
-	Hash     string   `json:"hash"`     // of the winner
-	Schedule string   `json:"schedule"` // the winner's text
-	Origin   string   `json:"origin"`   // how the search came upon it
-	Seconds  float64  `json:"seconds"`  // the winner's best in the search
-	Out      string   `json:"out,omitempty"`
-	Files    []string `json:"files,omitempty"`
+	Hash      string   `json:"hash"`                // of the winner
+	Schedule  string   `json:"schedule"`            // the winner's text
+	Origin    string   `json:"origin"`              // how the search came upon it
+	Seconds   float64  `json:"seconds"`             // the winner's best in the search; 0 where nothing was timed
+	Predicted float64  `json:"predicted,omitempty"` // what the model thought of its best, where it was asked
+	Out       string   `json:"out,omitempty"`
+	Files     []string `json:"files,omitempty"`
 
 	// The final race, of ahead-of-time builds in fresh processes.
 	Final      float64           `json:"final,omitempty"` // the winner's fastest lap

@@ -27,11 +27,12 @@ const overtime = 12
 // search proposes and measures until the budget, the trials or the strategy's ideas
 // are spent, or stop is closed.
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
-	t.events.phase("searching")
-	strategy, err := search.New(t.o.Search, t.space, stream(t.o.Seed, "search/"+t.o.Search))
+	started := time.Now()
+	strategy, err := t.strategy(ctx, stop)
 	if err != nil {
 		return err
 	}
+	t.events.phase("searching")
 	known, err := t.recall(ctx, strategy)
 	if err != nil {
 		return err
@@ -43,10 +44,9 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if len(t.best) > 0 {
 		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
 	}
-	started := time.Now()
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	over := time.NewTimer(t.o.Budget)
+	over := time.NewTimer(max(0, t.o.Budget-time.Since(started)))
 	defer over.Stop()
 
 	// One more than compile at once, so that one can be timed while the others compile.
@@ -112,6 +112,26 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	}
 	return nil
 }
+
+// strategy makes the one asked for. One guided by the model evolves what it found.
+func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}) (search.Strategy, error) {
+	name := t.o.Search
+	if !t.o.asksModel() {
+		return search.New(name, t.space, stream(t.o.Seed, "search/"+name))
+	}
+	found, err := t.guided(ctx, stop)
+	if err != nil {
+		return nil, err
+	}
+	then, err := search.New(evolving, t.space, stream(t.o.Seed, "search/"+evolving))
+	if err != nil {
+		return nil, err
+	}
+	return search.NewBegun(found, then), nil
+}
+
+// evolving is the strategy that goes on from what the model found.
+const evolving = "evolve"
 
 // recall gives the strategy what earlier runs measured under this key.
 func (t *tuner) recall(ctx context.Context, strategy search.Strategy) (int, error) {

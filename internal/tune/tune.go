@@ -105,7 +105,11 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		return nil, err
 	}
 	defer t.server.Close()
-	if err := t.search(ctx, stop); err != nil {
+	find := t.search
+	if o.Unmeasured {
+		find = t.predict
+	}
+	if err := find(ctx, stop); err != nil {
 		return nil, err
 	}
 	err = t.finish(ctx, stop)

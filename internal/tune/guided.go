@@ -1,0 +1,107 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/nn"
+	"github.com/protuner/protuner/internal/search"
+)
+
+// A search guided by the model takes a sixth of the budget, half a minute at most,
+// before anything is measured; what it found, of each kind the best, is measured first.
+const (
+	modelShare = 6
+	modelMost  = 30 * time.Second
+	modelKeep  = 24 // schedules handed to measuring
+	modelDepth = 2  // of the structural hash by which they differ
+)
+
+// ReadWeights reads the model's weights: a .weights file, or where none is named those
+// inside the installed Adams2019 plugin.
+func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
+	if path == "" {
+		if path = h.Plugins["adams2019"]; path == "" {
+			return nil, fmt.Errorf("the Halide at %s has no Adams2019 plugin to take the model's weights from; name a .weights file with --weights", h.Root)
+		}
+	}
+	w, err := nn.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w; name a .weights file of version 3, as Halide 19 and 21 write them, with --weights", err)
+	}
+	return w, nil
+}
+
+// guided asks the model. Closing stop ends that with what was found until then.
+func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Candidate, error) {
+	searcher, err := search.NewModel(t.o.Search, nil)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	model, err := cost.New(weights, t.pipe, t.o.Threads)
+	if err != nil {
+		return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
+	}
+	t.events.phase("modelling")
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-asking.Done():
+		}
+	}()
+	result, err := searcher.Search(asking, search.Problem{
+		Root: search.Start(t.space), Evaluator: search.NewModelEvaluator(t.space, model), Workers: t.o.Threads,
+		Keep: modelKeep, KeepDepth: modelDepth,
+	}, search.Budget{Time: min(t.o.Budget/modelShare, modelMost)}, t.o.Seed)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil && asking.Err() == nil {
+		return nil, fmt.Errorf("asking the model about %s: %w", t.gen.Name, err)
+	}
+	found := result.Top
+	if len(found) == 0 && result.Node != nil {
+		found = []search.Solution{result.Solution}
+	}
+	if len(found) > 0 {
+		t.report.Predicted = found[0].Cost / 1e3
+		t.events.note("the model costed %d schedules in %.1f s; its best should take %.3g ms", result.Evaluations, result.Elapsed.Seconds(), found[0].Cost)
+	}
+	return search.Candidates(found, t.o.Search), nil
+}
+
+// predict takes the model's best that computes the right thing, and times nothing.
+func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
+	found, err := t.guided(ctx, stop)
+	if err != nil {
+		return err
+	}
+	t.events.phase("checking")
+	for _, c := range found {
+		build, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: c.Schedule, Check: t.o.Protocol.Check(0, t.o.Threads)})
+		if err == nil {
+			_, err = build.Run(ctx, measure.CheckOnly(t.o.Protocol))
+			build.Drop()
+		}
+		if err == nil {
+			t.best = []ranked{{candidate: c}}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		t.events.note("left out: schedule %s: %v", c.Schedule.HashString(), err)
+	}
+	return nil
+}
