@@ -1,7 +1,6 @@
 // The second half of a candidate's life, in the runner: checked and timed on request,
-// in a process as fresh as one that runs an ahead-of-time build. What compiling leaves
-// behind (a heap of pieces, an allocator that has learned other habits, pages shared
-// with the server) changed the times of schedules that allocate by up to 1.8.
+// in a process as fresh as one that runs an ahead-of-time build: the times of schedules
+// that allocate depend on what was allocated and freed in a process before.
 #pragma once
 
 namespace protuner {
