@@ -169,7 +169,7 @@ private:
         child.pid = pid;
         child.fd = pair[0];
         child.exit_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-        child.deadline = Clock::now() + nanoseconds(reference ? reference_ns_ : build_ns_);
+        child.deadline = Clock::now() + nanoseconds(reference ? reference_ns_ : request.int_or("build_ns", build_ns_));
         children_.emplace(id, std::move(child));
     }
 

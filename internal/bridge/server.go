@@ -263,7 +263,8 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 type BuildRequest struct {
 	Schedule schedule.Schedule
 	Own      bool
-	Fault    string // the test build only
+	Limit    time.Duration // on compiling and checking it; 0: the server's BuildTime
+	Fault    string        // the test build only
 	Check    *CheckProtocol
 }
 
@@ -281,7 +282,7 @@ type Candidate struct {
 // *Failure or the context's.
 func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
 	id := s.id()
-	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, Fault: b.Fault, Check: b.Check})
+	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, BuildNanos: int64(b.Limit), Fault: b.Fault, Check: b.Check})
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,7 @@ type request struct {
 	ID         int64                `json:"id"`
 	Directives []schedule.Directive `json:"directives,omitempty"`
 	Own        bool                 `json:"own,omitempty"`
+	BuildNanos int64                `json:"build_ns,omitempty"` // instead of the session's
 	Fault      string               `json:"fault,omitempty"`
 	Check      *CheckProtocol       `json:"check,omitempty"`
 	*RunProtocol

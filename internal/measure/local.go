@@ -32,11 +32,17 @@ type Local struct {
 	Server  *bridge.Server
 	Lock    HostLock
 	Threads int // that candidates run on
+	// BuildLimit, unless nil, bounds compiling and checking the next candidate.
+	BuildLimit func() time.Duration
 }
 
 // Build implements Builder.
 func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error) {
-	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(best, l.Threads)})
+	b := bridge.BuildRequest{Schedule: s, Check: p.Check(best, l.Threads)}
+	if l.BuildLimit != nil {
+		b.Limit = l.BuildLimit()
+	}
+	c, err := l.Server.Build(ctx, b)
 	if err != nil {
 		return nil, err // not c: a nil *Candidate is no nil Artifact
 	}

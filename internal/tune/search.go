@@ -37,7 +37,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	local := measure.Local{Server: t.server, Lock: measure.NewHostLock(), Threads: t.o.Threads}
+	local := measure.Local{Server: t.server, Lock: measure.NewHostLock(), Threads: t.o.Threads, BuildLimit: t.buildLimit}
 	screener := &measure.Screener{Builder: local, Runner: local, Protocol: t.o.Protocol}
 	// The plainest schedule bounds what is worth waiting for from the start.
 	screener.SetBest(t.ref.Time)
@@ -178,6 +178,7 @@ func (t *tuner) rebuild(m tunedb.Measurement) (*space.State, bool) {
 // learn tells the strategy and the ranking of one outcome.
 func (t *tuner) learn(strategy search.Strategy, c search.Candidate, ok bool, seconds float64) error {
 	if ok {
+		t.worked.Store(true)
 		r := ranked{c, seconds}
 		at, _ := slices.BinarySearchFunc(t.best, r, func(a, b ranked) int { return cmp.Compare(a.seconds, b.seconds) })
 		t.best = slices.Insert(t.best, at, r)
@@ -188,6 +189,9 @@ func (t *tuner) learn(strategy search.Strategy, c search.Candidate, ok bool, sec
 // take stores a measurement before anything is built on it.
 func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) error {
 	r := m.result
+	if r.Status == measure.TimedOut {
+		t.late.Add(1)
+	}
 	row := tunedb.Measurement{
 		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin,
 		Trace: t.space.FormatTrace(m.candidate.State.Trace()), Status: r.Status.String(), Message: r.Message,

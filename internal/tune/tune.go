@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -65,7 +66,9 @@ type tuner struct {
 	server   *bridge.Server
 	ref      *bridge.Reference
 	recorder *tunedb.Recorder
-	best     []ranked // fastest first
+	best     []ranked     // fastest first
+	worked   atomic.Bool  // some candidate did
+	late     atomic.Int64 // candidates that took too long
 	report   *Report
 }
 
@@ -180,7 +183,7 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 func (t *tuner) serve(ctx context.Context) (err error) {
 	t.events.phase("reference")
 	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
-		MemoryBytes: t.o.CandidateMemory, BuildTime: t.buildLimit(), Inputs: t.inputs,
+		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
 		CPUs: measure.PhysicalCPUs(t.o.Threads), Scratch: t.scratch,
 	})
 	if err != nil {
@@ -199,14 +202,20 @@ func (t *tuner) serve(ctx context.Context) (err error) {
 
 // shareOfBudget bounds what one candidate's compiling may take of a short budget,
 // but never below leastBuild: some schedules of large pipelines compile for longer
-// than everything else together.
+// than everything else together. Where that was too short for all so far, it is
+// doubled after every patience of them.
 const (
 	shareOfBudget = 8
 	leastBuild    = 10 * time.Second
+	patience      = 3
 )
 
 func (t *tuner) buildLimit() time.Duration {
-	return min(t.o.CandidateBuild, max(leastBuild, t.o.Budget/shareOfBudget))
+	limit := max(leastBuild, t.o.Budget/shareOfBudget)
+	if !t.worked.Load() {
+		limit <<= min(t.late.Load()/patience, 8)
+	}
+	return min(t.o.CandidateBuild, limit)
 }
 
 // source is the body of the winner's .schedule.h.
