@@ -92,10 +92,10 @@ func (o Options) Validate() error {
 	case o.Generator.Path == "":
 		return errors.New("no Generator was named; give its .cpp or its built program")
 	case !slices.Contains(search.Names(), o.Search) && !o.asksModel():
-		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), search.ModelNames()...), ", "))
+		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), guidedSearches()...), ", "))
 	case o.Unmeasured && !o.asksModel():
 		return fmt.Errorf("without measuring only the model can tell schedules apart, and %s does not ask it; choose another --search, one of %s",
-			o.Search, strings.Join(search.ModelNames(), ", "))
+			o.Search, strings.Join(guidedSearches(), ", "))
 	case o.Budget <= 0:
 		return fmt.Errorf("a budget of %v leaves no time to measure anything; give a positive one, such as --budget 5m", o.Budget)
 	case o.Trials < 0:
@@ -118,9 +118,17 @@ func (o Options) Validate() error {
 }
 
 // asksModel says whether the search is guided by the model.
-func (o Options) asksModel() bool {
-	_, err := search.NewModel(o.Search, nil)
+func (o Options) asksModel() bool { return guidedSearch(o.Search) }
+
+// guidedSearch says whether that is a search guided by the model alone. Those that
+// time schedules inside their trees (ProTuner's cost+real) cannot be chosen here.
+func guidedSearch(name string) bool {
+	_, err := search.NewModel(name, nil)
 	return err == nil
+}
+
+func guidedSearches() []string {
+	return slices.DeleteFunc(search.ModelNames(), func(name string) bool { return !guidedSearch(name) })
 }
 
 // Events tell how a run goes. Any function may be nil. They are called from one

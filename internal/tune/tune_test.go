@@ -26,6 +26,7 @@ func TestOptionsAreValidated(t *testing.T) {
 	}
 	for want, spoil := range map[string]func(*Options){
 		"no Generator was named":  func(o *Options) { o.Generator.Path = "" },
+		`no search "mcts_cost+`:   func(o *Options) { o.Search = "mcts_cost+real_1s" },
 		`no search "psychic"`:     func(o *Options) { o.Search = "psychic" },
 		"a budget of 0s":          func(o *Options) { o.Budget = 0 },
 		"-1 trials":               func(o *Options) { o.Trials = -1 },
@@ -34,6 +35,7 @@ func TestOptionsAreValidated(t *testing.T) {
 		"0 finalists":             func(o *Options) { o.Finalists = 0 },
 		"limits of candidates":    func(o *Options) { o.CandidateBuild = 0 },
 		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{"own", "adam"} },
+		"evolve does not ask it":  func(o *Options) { o.Unmeasured = true },
 		"a tolerance is negative": func(o *Options) { o.Protocol.Integer = -1 },
 	} {
 		o := valid()
@@ -42,7 +44,7 @@ func TestOptionsAreValidated(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	for _, s := range search.Names() {
+	for _, s := range append(search.Names(), guidedSearches()...) {
 		if o := valid(); o.Search != s {
 			o.Search = s
 			if err := o.Validate(); err != nil {
@@ -141,3 +143,22 @@ func TestRankingKeepsTheFastestFirst(t *testing.T) {
 type deaf struct{ search.Strategy }
 
 func (deaf) Observe([]search.Outcome) error { return nil }
+
+// A build may take longer while all of them took too long, and no longer once one worked.
+func TestBuildsGetLongerUntilOneWorks(t *testing.T) {
+	u := &tuner{o: valid()}
+	u.o.Budget, u.o.CandidateBuild = 20*time.Second, time.Minute
+	short := u.buildLimit()
+	u.late.Store(patience)
+	if long := u.buildLimit(); long != 2*short {
+		t.Errorf("%v after %d that took too long, %v before", long, patience, short)
+	}
+	u.late.Store(1000)
+	if most := u.buildLimit(); most != u.o.CandidateBuild {
+		t.Errorf("%v after a thousand, at most %v", most, u.o.CandidateBuild)
+	}
+	u.worked.Store(true)
+	if again := u.buildLimit(); again != short {
+		t.Errorf("%v once one worked, %v before", again, short)
+	}
+}
