@@ -26,9 +26,9 @@ var (
 	// Entries are where the runner and the plugin that tells names begin.
 	Entries = []string{"runner.cpp", "evaluate.cpp", "names.cpp"}
 	// RunnerUnits make the runner of candidates and of ahead-of-time builds.
-	RunnerUnits = []string{"runner.cpp", "evaluate.cpp", "failure.cpp", "faults.cpp", "harness.cpp", "compare.cpp", "fill.cpp", "json.cpp", "wire.cpp"}
+	RunnerUnits = []string{"runner.cpp", "evaluate.cpp", "failure.cpp", "faults.cpp", "harness.cpp", "dataset.cpp", "compare.cpp", "fill.cpp", "json.cpp", "wire.cpp"}
 	// NamesUnits make the plugin that tells a program's Generators.
 	NamesUnits = []string{"names.cpp", "wire.cpp", "json.cpp"}
 	// HotUnits run while candidates are checked and timed, so they are optimised.
-	HotUnits = []string{"harness.cpp", "compare.cpp", "fill.cpp", "json.cpp", "wire.cpp"}
+	HotUnits = []string{"harness.cpp", "dataset.cpp", "compare.cpp", "fill.cpp", "json.cpp", "wire.cpp"}
 )

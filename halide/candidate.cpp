@@ -29,10 +29,6 @@ int64_t since(Clock::time_point start) {
 
 constexpr const char *kEntry = "candidate_argv";
 
-const char *status_of_code(int code) {
-    return code == halide_error_code_out_of_memory ? status::out_of_memory : status::crashed;
-}
-
 class Candidate {
 public:
     Candidate(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target,

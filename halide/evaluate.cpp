@@ -159,7 +159,7 @@ int evaluate(const char *path) {
     } catch (const Failure &e) {
         answer_failure(e.status, e.what());
     } catch (const RunError &e) {
-        answer_failure(e.code == halide_error_code_out_of_memory ? status::out_of_memory : status::crashed, e.what());
+        answer_failure(status_of_code(e.code), e.what());
     } catch (const std::bad_alloc &) {
         answer_failure(status::out_of_memory, "memory limit reached");
     } catch (const std::exception &e) {

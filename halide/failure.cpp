@@ -5,6 +5,7 @@
 #include <new>
 #include <unistd.h>
 
+#include "HalideRuntime.h"
 #include "wire.h"
 
 namespace protuner {
@@ -19,6 +20,10 @@ void no_memory() {
 }
 
 }  // namespace
+
+const char *status_of_code(int code) {
+    return code == halide_error_code_out_of_memory ? status::out_of_memory : status::crashed;
+}
 
 void become_candidate(int fd, int64_t id) {
     server_fd = fd;

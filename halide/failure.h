@@ -19,6 +19,9 @@ constexpr const char *wrong_output = "wrong_output";
 constexpr const char *infra_failed = "infra_failed";
 }  // namespace status
 
+// The outcome that one of Halide's error codes stands for.
+const char *status_of_code(int code);
+
 struct Failure : std::runtime_error {
     const char *status;
     Failure(const char *s, const std::string &what) : std::runtime_error(what), status(s) {}

@@ -24,9 +24,15 @@ struct RunError : std::runtime_error {
     RunError(int c, const std::string &what) : std::runtime_error(what), code(c) {}
 };
 
+// Executes a pipeline; throws RunError where it answers with an error.
+void call(EntryPoint entry, std::vector<void *> &argv);
+
 // Makes a loaded pipeline report errors instead of ending the process: the message
 // goes into the RunError of the call that failed.
 void catch_errors(void *library);
+
+// Lets go of the message of a failure that was answered, so that the next one has its own.
+void forget_error();
 
 // One argument of the pipeline, in the order of its entry point.
 struct Argument {
@@ -38,6 +44,9 @@ struct Argument {
     std::string fill;                    // input buffers: random:SEED, constant:V, raw:PATH
     double value = 0;                    // scalars
     int64_t int_value = 0;               // scalars of integer type
+
+    // A scalar as the entry point wants it: eight bytes, of which its type takes the first.
+    std::vector<uint8_t> scalar_bytes() const;
 };
 
 // A dense buffer whose storage order is the one the pipeline asks for, between two

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "evaluate.h"
+#include "failure.h"
 #include "harness.h"
 
 namespace protuner {
@@ -81,12 +82,12 @@ Json run(const char *library, const std::string &function, const Json &request) 
         bench.allocate(size);
         bench.once();
         CheckResult r = bench.compare(tolerance);
-        if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
+        if (!r.ok) return Json::object().set("status", status::wrong_output).set("message", r.message);
     }
     std::vector<int64_t> samples = bench.time(TimingProtocol::from_json(request), bench.once());
     CheckResult r = bench.compare(tolerance);
-    if (!r.ok) return Json::object().set("status", "wrong_output").set("message", r.message);
-    return Json::object().set("status", "ok").set("samples", Json(samples));
+    if (!r.ok) return Json::object().set("status", status::wrong_output).set("message", r.message);
+    return Json::object().set("status", status::ok).set("samples", Json(samples));
 }
 
 }  // namespace
@@ -105,11 +106,11 @@ int main(int argc, char **argv) {
         std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
         answer = run(argv[1], argv[2], Json::parse(text));
     } catch (const RunError &e) {
-        answer = Json::object().set("status", e.code == halide_error_code_out_of_memory ? "out_of_memory" : "crashed").set("message", e.what());
+        answer = Json::object().set("status", status_of_code(e.code)).set("message", e.what());
     } catch (const std::bad_alloc &) {
-        answer = Json::object().set("status", "out_of_memory").set("message", "memory limit reached");
+        answer = Json::object().set("status", status::out_of_memory).set("message", "memory limit reached");
     } catch (const std::exception &e) {
-        answer = Json::object().set("status", "infra_failed").set("message", e.what());
+        answer = Json::object().set("status", status::infra_failed).set("message", e.what());
     }
     printf("%s\n", answer.dump().c_str());
     return 0;

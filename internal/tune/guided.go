@@ -7,7 +7,6 @@ import (
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
-	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/search"
 )
@@ -89,11 +88,7 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 	}
 	t.events.phase("checking")
 	for _, c := range found {
-		build, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: c.Schedule, Check: t.o.Protocol.Check(0, t.o.Threads)})
-		if err == nil {
-			_, err = build.Run(ctx, measure.CheckOnly(t.o.Protocol))
-			build.Drop()
-		}
+		err := checkOnce(ctx, t.server, c.Schedule, t.o.Protocol, t.o.Threads)
 		if err == nil {
 			t.best = []ranked{{candidate: c}}
 			return nil

@@ -41,9 +41,19 @@ var sparse = []string{"uniform", "skewed", "banded"}
 // tiled opens the loops of a dense range in tiles: outer over the tiles, inner over
 // the offsets in one. Either may come first.
 func (n *nest) tiled(e, outer, inner int, v, limit, size string) {
+	n.tiles(e, outer, inner, v, "0", limit, size)
+}
+
+// positions opens the loops of a compressed segment of row in tiles.
+func (n *nest) positions(e, outer, inner int, v, ptr, row, size string) {
+	n.tiles(e, outer, inner, v, fmt.Sprintf("%s[%s]", ptr, row), fmt.Sprintf("%s[%s + 1]", ptr, row), size)
+}
+
+// tiles opens the loops of a range from first to before limit in tiles.
+func (n *nest) tiles(e, outer, inner int, v, first, limit, size string) {
 	switch {
 	case e == outer:
-		n.block(fmt.Sprintf("for (int %s0 = 0; %s0 < %s; %s0 += %s)", v, v, limit, v, size))
+		n.block(fmt.Sprintf("for (int %s0 = %s; %s0 < %s; %s0 += %s)", v, first, v, limit, v, size))
 	case n.open[outer]:
 		n.block(fmt.Sprintf("for (int %s1 = 0; %s1 < least(%s, %s - %s0); %s1++)", v, v, size, limit, v, v))
 	default:
@@ -54,26 +64,6 @@ func (n *nest) tiled(e, outer, inner int, v, limit, size string) {
 		n.line(fmt.Sprintf("const int %s = %s0 + %s1;", v, v, v))
 		if e == outer {
 			n.block(fmt.Sprintf("if (%s < %s)", v, limit))
-		}
-	}
-}
-
-// positions opens the loops of a compressed segment of row in tiles.
-func (n *nest) positions(e, outer, inner int, v, ptr, row, size string) {
-	end := fmt.Sprintf("%s[%s + 1]", ptr, row)
-	switch {
-	case e == outer:
-		n.block(fmt.Sprintf("for (int %s0 = %s[%s]; %s0 < %s; %s0 += %s)", v, ptr, row, v, end, v, size))
-	case n.open[outer]:
-		n.block(fmt.Sprintf("for (int %s1 = 0; %s1 < least(%s, %s - %s0); %s1++)", v, v, size, end, v, v))
-	default:
-		n.block(fmt.Sprintf("for (int %s1 = 0; %s1 < %s; %s1++)", v, v, size, v))
-	}
-	n.open[e] = true
-	if n.open[outer] && n.open[inner] {
-		n.line(fmt.Sprintf("const int %s = %s0 + %s1;", v, v, v))
-		if e == outer {
-			n.block(fmt.Sprintf("if (%s < %s)", v, end))
 		}
 	}
 }
