@@ -24,6 +24,21 @@ constexpr int64_t kCropFrom = 32;
 // more, but still even, which some algorithms need.
 constexpr int64_t kCrop = 10;
 
+// Dimensions of outputs by number, those of all outputs alike.
+using Dimensions = std::vector<size_t>;
+
+// Makes outputs shorter in some dimensions.
+struct Crop {
+    Dimensions dimensions;
+    bool half = false;  // as short as two tiles of half an extent each allow, rather than by little
+
+    int64_t shorter(int64_t extent) const {
+        int64_t left = extent - kCrop;
+        if (half) left -= std::max<int64_t>(0, left - extent / 2 - 1) / 4 * 4;
+        return left;
+    }
+};
+
 // A pipeline called with buffers that have no memory writes into them which region
 // and strides it needs, and computes nothing.
 struct Query {
@@ -73,13 +88,10 @@ DataSet::Region whole_region(const Argument &a) {
     return r;
 }
 
-// Dimensions of outputs by number, those of all outputs alike.
-using Dimensions = std::vector<size_t>;
-
-DataSet::Region cropped_region(const Argument &a, const Dimensions &dimensions) {
+DataSet::Region cropped_region(const Argument &a, const Crop &crop) {
     DataSet::Region r = whole_region(a);
-    for (size_t d : dimensions) {
-        if (d < r.extents.size() && r.extents[d] >= kCropFrom) r.extents[d] -= kCrop;
+    for (size_t d : crop.dimensions) {
+        if (d < r.extents.size() && r.extents[d] >= kCropFrom) r.extents[d] = crop.shorter(r.extents[d]);
     }
     return r;
 }
@@ -136,33 +148,26 @@ public:
     Maker(const Maker &) = delete;
     Maker &operator=(const Maker &) = delete;
 
-    // Runs at a size and stores the results as the next of the set's sizes.
-    void add_size(const Dimensions &cropped) {
+    // Runs at the estimated size and stores the results as the set's first.
+    void add_estimated() {
         auto start = std::chrono::steady_clock::now();
-        auto outputs = run(cropped);
-        if (set.sizes == 0) {
-            auto took = std::chrono::steady_clock::now() - start;
-            set.reference_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
-        }
-        for (size_t i = 0; i < outputs.size(); i++) {
-            if (!outputs[i]) continue;
-            DataSet::Region r = cropped_region(set.slots[i].argument, cropped);
-            r.bytes = (int64_t)outputs[i]->bytes();
-            r.offset = append(*outputs[i]);
-            set.slots[i].regions.push_back(r);
-        }
-        set.sizes++;
+        auto outputs = run({});
+        auto took = std::chrono::steady_clock::now() - start;
+        set.reference_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+        store(outputs, {});
     }
 
-    // Of the dimensions given, those that can be shorter; an algorithm may fix others.
-    Dimensions accepted(const Dimensions &dimensions) {
-        if (dimensions.empty() || runs(dimensions)) return dimensions;
-        Dimensions out;
-        for (size_t d : dimensions) {
-            out.push_back(d);
-            if (!runs(out)) out.pop_back();
+    // Adds a smaller size. Dimensions that the algorithm does not let be shorter stay;
+    // where that is all of them nothing is added.
+    void add_smaller(Crop crop) {
+        if (crop.dimensions.empty() || try_smaller(crop)) return;
+        Dimensions all;
+        all.swap(crop.dimensions);
+        for (size_t d : all) {
+            crop.dimensions.push_back(d);
+            if (!runs(crop)) crop.dimensions.pop_back();
         }
-        return out;
+        if (!crop.dimensions.empty()) try_smaller(crop);
     }
 
     // Dimensions long enough to be shorter.
@@ -226,12 +231,14 @@ private:
         argv_[i] = inputs_[i]->raw();
     }
 
-    std::vector<std::unique_ptr<DenseBuffer>> run(const Dimensions &cropped) {
-        std::vector<std::unique_ptr<DenseBuffer>> outputs(set.slots.size());
+    using Outputs = std::vector<std::unique_ptr<DenseBuffer>>;  // by slot, null for others
+
+    Outputs run(const Crop &crop) {
+        Outputs outputs(set.slots.size());
         for (size_t i = 0; i < set.slots.size(); i++) {
             const auto &slot = set.slots[i];
             if (!slot.argument.output) continue;
-            auto r = cropped_region(slot.argument, cropped);
+            auto r = cropped_region(slot.argument, crop);
             outputs[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
             memset(outputs[i]->data(), 0, outputs[i]->bytes());
             argv_[i] = outputs[i]->raw();
@@ -240,14 +247,34 @@ private:
         return outputs;
     }
 
-    bool runs(const Dimensions &cropped) {
+    // Empty where the algorithm does not have it so.
+    Outputs attempt(const Crop &crop) {
         try {
-            run(cropped);
-            return true;
+            return run(crop);
         } catch (const RunError &) {
             forget_error();
-            return false;
+            return {};
         }
+    }
+
+    bool runs(const Crop &crop) { return !attempt(crop).empty(); }
+
+    bool try_smaller(const Crop &crop) {
+        Outputs outputs = attempt(crop);
+        if (outputs.empty()) return false;
+        store(outputs, crop);
+        return true;
+    }
+
+    void store(const Outputs &outputs, const Crop &crop) {
+        for (size_t i = 0; i < outputs.size(); i++) {
+            if (!outputs[i]) continue;
+            DataSet::Region r = cropped_region(set.slots[i].argument, crop);
+            r.bytes = (int64_t)outputs[i]->bytes();
+            r.offset = append(*outputs[i]);
+            set.slots[i].regions.push_back(r);
+        }
+        set.sizes++;
     }
 };
 
@@ -255,9 +282,9 @@ private:
 
 DataSet make_data_set(EntryPoint entry, const std::vector<Argument> &arguments, const std::string &path) {
     Maker maker(entry, arguments, path);
-    maker.add_size({});
-    Dimensions cropped = maker.accepted(maker.croppable());
-    if (!cropped.empty()) maker.add_size(cropped);
+    maker.add_estimated();
+    maker.add_smaller({maker.croppable(), true});
+    maker.add_smaller({maker.croppable(), false});
     maker.finish();
     return std::move(maker.set);
 }

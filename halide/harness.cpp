@@ -244,6 +244,19 @@ int64_t Bench::once() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
 }
 
+void Bench::once_smaller() {
+    for (size_t size = 1;; size++) {
+        allocate(size);
+        try {
+            call(entry_, argv_);
+            return;
+        } catch (const RunError &) {
+            if (size + 1 >= data_.sizes) throw;
+            forget_error();
+        }
+    }
+}
+
 std::vector<int64_t> Bench::time(const TimingProtocol &p, int64_t first) {
     int64_t total = 0, best = INT64_MAX;
     std::vector<int64_t> samples;

@@ -75,8 +75,9 @@ private:
 };
 
 // What every candidate of a pipeline is run on: the input data, and for each of the
-// output sizes the region and the reference's results. Sizes[0] is the estimated
-// size, sizes[1], where there is one, is no multiple of any tile.
+// output sizes the region and the reference's results. Size 0 is the estimated one.
+// The others, where the algorithm allows any, are multiples of no tile, from the
+// smallest up: a schedule's tiles may be too large for one and not for the next.
 struct DataSet {
     struct Region {
         std::vector<int64_t> mins, extents;
@@ -141,6 +142,9 @@ public:
     void allocate(size_t size);
     // One execution into the outputs there are; returns the nanoseconds it took.
     int64_t once();
+    // One execution at the first of the set's smaller sizes that the schedule accepts.
+    // Throws the last's RunError where it accepts none.
+    void once_smaller();
     // Compares the outputs with the reference's, and looks for writes beside them and
     // into the inputs.
     CheckResult compare(const Tolerance &tolerance) const;

@@ -77,16 +77,19 @@ Json run(const char *library, const std::string &function, const Json &request) 
     Tolerance tolerance = Tolerance::from_json(request);
 
     Bench bench(entry, data);
-    size_t sizes = lenient ? 1 : data.sizes;
-    for (size_t size = sizes; size-- > 0;) {
-        bench.allocate(size);
-        bench.once();
+    auto compare = [&] {
         CheckResult r = bench.compare(tolerance);
-        if (!r.ok) return Json::object().set("status", status::wrong_output).set("message", r.message);
+        if (!r.ok) throw Failure(status::wrong_output, r.message);
+    };
+    if (!lenient && data.sizes > 1) {
+        bench.once_smaller();
+        compare();
     }
+    bench.allocate(0);
+    bench.once();
+    compare();
     std::vector<int64_t> samples = bench.time(TimingProtocol::from_json(request), bench.once());
-    CheckResult r = bench.compare(tolerance);
-    if (!r.ok) return Json::object().set("status", status::wrong_output).set("message", r.message);
+    compare();
     return Json::object().set("status", status::ok).set("samples", Json(samples));
 }
 
@@ -105,6 +108,8 @@ int main(int argc, char **argv) {
     try {
         std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
         answer = run(argv[1], argv[2], Json::parse(text));
+    } catch (const Failure &e) {
+        answer = Json::object().set("status", e.status).set("message", e.what());
     } catch (const RunError &e) {
         answer = Json::object().set("status", status_of_code(e.code)).set("message", e.what());
     } catch (const std::bad_alloc &) {

@@ -30,7 +30,7 @@ import (
 
 const (
 	blocks      = 2
-	schedules   = 48 // of both blocks together
+	schedules   = 32 // of both blocks together
 	wantShipped = 8.0
 	wantMended  = 2.0
 )

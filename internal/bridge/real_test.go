@@ -125,7 +125,36 @@ func TestEndsHopelessExecutions(t *testing.T) {
 		if err != nil {
 			t.Fatalf("a minute was not: %v", err)
 		}
+		defer c.Drop()
+		run := quick
+		run.Hopeless = 1
+		if _, err := c.Run(t.Context(), run); !errors.As(err, &failure) || failure.Status != "timed_out" {
+			t.Fatalf("a nanosecond was enough to run: %v", err)
+		}
+	})
+}
+
+// Half the estimated rows hold no tile of 1500, ten less than them do; tiles of all
+// rows fit no smaller size.
+func TestChecksAtASizeThatTilesFit(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p := serveHarris(t, version, false, ServerOptions{})
+		tiled := func(rows int64) (*Candidate, error) {
+			what := plain(p)
+			what.Directives = append(what.Directives, schedule.Directive{
+				Op: schedule.Split, Func: "output", Vars: []string{"y"}, New: []string{"yo", "yi"}, Ints: []int64{rows}, Word: "shift_inwards",
+			})
+			return s.Build(t.Context(), BuildRequest{Schedule: what, Check: check})
+		}
+		c, err := tiled(1500)
+		if err != nil {
+			t.Fatalf("tiles that fit the larger of the smaller sizes: %v", err)
+		}
 		c.Drop()
+		var failure *Failure
+		if _, err := tiled(2554); !errors.As(err, &failure) || failure.Status != "crashed" {
+			t.Errorf("tiles that fit none: %v", err)
+		}
 	})
 }
 

@@ -84,8 +84,9 @@ type RunProtocol struct {
 	MinTotal   int64 `json:"min_total_ns"` // sample for at least this long
 	MinSamples int64 `json:"min_samples"`
 	MaxSamples int64 `json:"max_samples"`
-	GiveUp     int64 `json:"give_up_ns,omitempty"` // stop once the best of two samples is above
-	Timeout    int64 `json:"timeout_ns"`           // kill after
+	GiveUp     int64 `json:"give_up_ns,omitempty"`  // stop once the best of two samples is above
+	Hopeless   int64 `json:"hopeless_ns,omitempty"` // end where the first execution takes longer
+	Timeout    int64 `json:"timeout_ns"`            // kill after
 }
 
 // answer comes from the plugin in any mode.

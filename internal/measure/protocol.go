@@ -89,7 +89,7 @@ func (p Protocol) tolerance() bridge.Tolerance {
 	return bridge.Tolerance{Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Share: p.IntegerShare}
 }
 
-// warming is the processor time a first execution may use beyond its share: it
+// warming is the time, of one processor, that a first execution may use beyond its share: it
 // touches every page for the first time and starts threads.
 const warming = 200 * time.Millisecond
 
@@ -112,6 +112,7 @@ func (p Protocol) Run(best time.Duration) bridge.RunProtocol {
 	}
 	if best > 0 {
 		r.GiveUp = int64(p.GiveUp * float64(best))
+		r.Hopeless = int64(warming) + int64(p.Kill*float64(best))
 		// A warm-up and two timed executions come before anything is given up.
 		r.Timeout = min(int64(p.FirstLimit), int64(p.Patience)+int64(3*p.Kill*float64(best)))
 	}
