@@ -47,18 +47,17 @@ type Action struct {
 	Tile []int64
 	// Slide stores the Func there and computes it one level further in, so that
 	// successive iterations reuse what earlier ones computed.
-	Slide bool
+	Slide     bool
+	unchecked bool // without the rules that are ours: see Import
 	// Inner, unless nil, first splits that further level, and the Func is
 	// computed in the body of its tiles.
 	Inner []int64
 
-	unchecked bool // without the rules that are ours: see Import
-
 	// What listing or drawing it found out, of use to state of only.
-	of     *State  // nil for actions that were made up
-	cut    *site   // inside a tile
-	levels []*Nest // what the tasks look like
-	made   *State  // what it leads to
+	of   *State      // nil for actions that were made up
+	cut  *site       // inside a tile
+	task *taskOption // which of the tasks
+	made *State      // what it leads to
 }
 
 // Same reports whether two actions of one state are the same.

@@ -50,70 +50,110 @@ func (d Decision) Edited() Decision {
 // Trace lists the decisions that led to the state, in order. Replay of it gives
 // the same state.
 func (s *State) Trace() []Decision {
-	var out []Decision
+	steps := 0
 	for t := s; t.parent != nil; t = t.parent {
-		out = append(out, t.parent.intent(t.by))
+		steps++
 	}
-	slices.Reverse(out)
+	if steps == 0 {
+		return nil
+	}
+	out := make([]Decision, steps)
+	for t := s; t.parent != nil; t = t.parent {
+		steps--
+		out[steps] = *t.decision()
+	}
 	return out
 }
 
-// intent reads a decision off an action of s.
-func (s *State) intent(a Action) Decision {
-	d := Decision{Func: a.Func, Kind: a.Kind, Vector: -1, exact: &a}
+// decision is the one that led to s, which is not the start. States that have it in
+// common share it.
+func (s *State) decision() *Decision {
+	if d := s.said.Load(); d != nil {
+		return d
+	}
+	d := s.parent.intent(&s.by)
+	s.said.Store(&d)
+	return &d
+}
+
+// intent reads a decision off an action of s, which must not change any more.
+func (s *State) intent(a *Action) Decision {
+	d := Decision{Func: a.Func, Kind: a.Kind, Vector: -1, exact: a}
 	switch a.Kind {
 	case Compute:
 		d.Vector = a.Vector
-		d.Store, d.Compute = s.places(s.sp.path(s.root, a.Func), a)
+		var store [12]*Nest
+		var m placeMemory
+		d.Store, d.Compute = m.places(s.sp.appendPath(store[:0], s.root, a.Func), a)
+		d.Store.Tile = slices.Clone(d.Store.Tile)
+		d.Compute.Tile = slices.Clone(d.Compute.Tile)
 	case Tasks:
-		d.Task = s.task(a)
+		d.Task = s.task(a.Tile, a.Func)
 	}
 	return d
 }
 
-// places are where a, a Compute action, stores and computes.
-func (s *State) places(path []*Nest, a Action) (store, compute Place) {
+// placeMemory is memory for the places of one action after the other.
+type placeMemory struct {
+	level, further *Nest // the last one asked for
+	cover, inner   []int64
+	store, compute []int64
+	size           []int64
+}
+
+// places are where a, a Compute action, stores and computes. What it gives lasts
+// until it is asked again.
+func (m *placeMemory) places(path []*Nest, a *Action) (store, compute Place) {
 	l := path[a.Level]
 	if l.IsRoot() {
 		store = Root
 	} else {
-		store = Place{Func: l.Func, Stage: l.Stage, Tile: l.cover()}
+		if m.level != l {
+			m.level, m.cover = l, l.appendCover(m.cover[:0])
+		}
+		store = Place{Func: l.Func, Stage: l.Stage, Tile: m.cover}
 	}
 	compute = store
 	size := l.Size
 	if a.Tile != nil {
-		size = make([]int64, len(l.Size))
-		store.Tile = slices.Clone(compute.Tile)
+		m.size, m.store = m.size[:0], m.store[:0]
 		for i, t := range a.Tile {
-			size[i] = ceilDiv(l.Size[i], t)
-			store.Tile[i] *= size[i]
+			in := ceilDiv(l.Size[i], t)
+			m.size = append(m.size, in)
+			m.store = append(m.store, m.cover[i]*in)
 		}
+		size, store.Tile = m.size, m.store
 		if !a.Slide {
 			return store, store
 		}
 	} else if a.Slide {
 		l = l.Children[l.onlyReader(a.Func)]
+		if m.further != l {
+			m.further, m.inner = l, l.appendCover(m.inner[:0])
+		}
 		size = l.Size
-		compute = Place{Func: l.Func, Stage: l.Stage, Tile: l.cover()}
+		compute = Place{Func: l.Func, Stage: l.Stage, Tile: m.inner}
 	}
 	if a.Inner != nil {
-		compute.Tile = slices.Clone(compute.Tile)
+		m.compute = m.compute[:0]
 		for i, u := range a.Inner {
-			compute.Tile[i] *= ceilDiv(size[i], u)
+			m.compute = append(m.compute, compute.Tile[i]*ceilDiv(size[i], u))
 		}
+		compute.Tile = m.compute
 	}
 	return store, compute
 }
 
-// task is what one task of a Tasks action covers, per loop of the pure stage.
-func (s *State) task(a Action) []int64 {
-	if a.Tile == nil {
+// task is what one of so many tasks of f, per dimension, covers, per loop of the pure
+// stage; nil where there are none.
+func (s *State) task(tasks []int64, f int) []int64 {
+	if tasks == nil {
 		return nil
 	}
 	for _, l := range s.root.Children {
-		if l.Func == a.Func && l.Stage == 0 {
-			tile := l.cover()
-			for i, t := range s.sp.tasksOf(l, a.Tile) {
+		if l.Func == f && l.Stage == 0 {
+			tile := l.appendCover(nil)
+			for i, t := range s.sp.tasksOf(l, tasks) {
 				tile[i] *= ceilDiv(l.Size[i], t)
 			}
 			return tile
@@ -140,7 +180,7 @@ func far(p, want Place) float64 {
 		d = 8
 	}
 	for i := range min(len(p.Tile), len(want.Tile)) {
-		d += math.Abs(math.Log2(float64(p.Tile[i]) / float64(want.Tile[i])))
+		d += farSize(p.Tile[i], want.Tile[i])
 	}
 	return d
 }
@@ -154,7 +194,15 @@ func farTask(have, want []int64) float64 {
 	}
 	d := 0.0
 	for i := range min(len(have), len(want)) {
-		d += math.Abs(math.Log2(float64(have[i]) / float64(want[i])))
+		d += farSize(have[i], want[i])
 	}
 	return d
+}
+
+// farSize is the logarithm of the ratio of two sizes.
+func farSize(a, b int64) float64 {
+	if a == b {
+		return 0
+	}
+	return math.Abs(math.Log2(float64(a) / float64(b)))
 }

@@ -32,12 +32,12 @@ func (s *State) computeActions(dst []Action, f int) []Action {
 			cuts[fam.level] = make([]*site, len(fam.tiles))
 		}
 	}
-	p.each(func(a Action, tile int) {
+	p.each(func(a *Action, tile int) {
 		if a.Tile != nil {
 			a.cut = cuts[a.Level][tile]
 		}
-		if p.legal(&a) {
-			dst = append(dst, a)
+		if p.legal(a) {
+			dst = append(dst, *a)
 		}
 		if a.Tile != nil {
 			cuts[a.Level][tile] = a.cut
@@ -54,29 +54,42 @@ func (s *State) fallback(f int) Action {
 	return Action{Kind: Compute, Func: f, Vector: s.sp.nodes[f].vectorDims[0]}
 }
 
-// taskActions lists the ways to cut f into tasks. The first legal one is allowed
-// however uneven it is; then only those within IdleLimit are.
+// taskActions lists the ways to cut f into tasks; not to, where there is none.
 func (s *State) taskActions(dst []Action, f int) []Action {
 	none := len(dst)
-	options := s.sp.tasks(s.root, f)
-	for i := range options {
-		o := &options[i]
-		if len(dst) > none && (o.idle > s.sp.o.IdleLimit || s.sp.o.NoSubtiling) {
-			break
-		}
-		if s.cutsWithin(f, o) {
-			dst = append(dst, s.cutInto(f, o))
-		}
-	}
+	s.eachTask(f, func(o *taskOption) bool {
+		dst = append(dst, s.cutInto(f, o))
+		return true
+	})
 	if len(dst) == none {
 		dst = append(dst, Action{Kind: Tasks, Func: f, Vector: -1})
 	}
 	return dst
 }
 
+// eachTask calls do with the legal ways to cut f into tasks, as long as it returns
+// true. The first legal one is allowed however uneven it is; then only those within
+// IdleLimit are.
+func (s *State) eachTask(f int, do func(o *taskOption) bool) {
+	options := s.sp.tasks(s.root, f)
+	found := false
+	for i := range options {
+		o := &options[i]
+		if found && (o.idle > s.sp.o.IdleLimit || s.sp.o.NoSubtiling) {
+			return
+		}
+		if s.cutsWithin(f, o) {
+			found = true
+			if !do(o) {
+				return
+			}
+		}
+	}
+}
+
 // cutInto is the action that cuts f into tasks.
 func (s *State) cutInto(f int, o *taskOption) Action {
-	return Action{Kind: Tasks, Func: f, Vector: -1, Tile: o.tasks, of: s, levels: o.levels}
+	return Action{Kind: Tasks, Func: f, Vector: -1, Tile: o.tasks, of: s, task: o}
 }
 
 // cutsWithin holds where cutting f into tasks breaks no limit. Only what is inside

@@ -217,17 +217,17 @@ func (n *Nest) innerLevel() *Nest {
 	return nil
 }
 
-// cover is how many iterations of each loop of the stage one iteration of the
+// appendCover appends how many iterations of each loop of the stage one iteration of the
 // level stands for, vectors counted by lanes; loops that do not divide count as
 // if they did.
-func (n *Nest) cover() []int64 {
-	tile := make([]int64, len(n.Size))
-	for i := range tile {
-		tile[i] = 1
+func (n *Nest) appendCover(tile []int64) []int64 {
+	from := len(tile)
+	for range n.Size {
+		tile = append(tile, 1)
 	}
 	for c := n.innerLevel(); c != nil; c = c.innerLevel() {
-		for i := range tile {
-			tile[i] *= c.Size[i]
+		for i, size := range c.Size {
+			tile[from+i] *= size
 		}
 	}
 	return tile

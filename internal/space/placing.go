@@ -19,6 +19,9 @@ type placing struct {
 	// computed in them.
 	changed []*amounts
 	called  []float64 // per Func, where it is inlined; made when asked for
+	places  placeMemory
+	near    shortlist
+	action  Action // that each is at
 }
 
 // placings are those no longer in use: their memory serves again.
@@ -44,7 +47,9 @@ func (p *placing) free() {
 	clear(p.path)
 	clear(p.fams)
 	clear(p.tiles)
-	p.s, p.changed, p.called = nil, nil, nil
+	p.s, p.changed, p.called, p.action = nil, nil, nil, Action{}
+	p.places.level, p.places.further = nil, nil
+	p.near.empty()
 	placings.Put(p)
 }
 
@@ -58,8 +63,8 @@ func product(size []int64) float64 {
 
 // each calls do with every action of the families, in the order of families,
 // before the pruning that needs more than the levels there are; and with the number
-// of its tile in its family.
-func (p *placing) each(do func(a Action, tile int)) {
+// of its tile in its family. The action is do's for the time of the call.
+func (p *placing) each(do func(a *Action, tile int)) {
 	for i := 0; i < len(p.fams); i++ {
 		fam := &p.fams[i]
 		a := fam.action(p.f)
@@ -73,7 +78,8 @@ func (p *placing) each(do func(a Action, tile int)) {
 			for k, t := range fam.tiles {
 				a.Tile, flat.Tile = t, t
 				p.eachInner(fam, a, k, do)
-				do(flat, k)
+				p.action = flat
+				do(&p.action, k)
 			}
 		default:
 			for k, t := range fam.tiles {
@@ -84,17 +90,19 @@ func (p *placing) each(do func(a Action, tile int)) {
 	}
 }
 
-func (p *placing) eachInner(fam *family, a Action, tile int, do func(a Action, tile int)) {
+func (p *placing) eachInner(fam *family, a Action, tile int, do func(a *Action, tile int)) {
 	if fam.inners == nil {
-		do(a, tile)
+		p.action = a
+		do(&p.action, tile)
 	}
 	inners := fam.inners
 	if fam.deep {
 		inners = p.deepInners(&a)
 	}
 	for _, u := range inners {
-		a.Inner = u
-		do(a, tile)
+		p.action = a
+		p.action.Inner = u
+		do(&p.action, tile)
 	}
 }
 

@@ -29,21 +29,33 @@ var ErrIllegal = errors.New("decision is not legal here")
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
 // trace that stops leads to a partial state.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
-	type key struct {
-		fn   int
-		task bool
-	}
-	wanted := make(map[key]*Decision, len(trace))
+	return sp.start.Replay(trace, repair)
+}
+
+// Replay plays a trace from a state on: what is decided there stays, whatever the
+// trace says of it.
+func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []int, err error) {
+	sp := s.sp
+	type decisions struct{ place, tasks *Decision }
+	var store [64]decisions
+	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	for i := range trace {
 		d := &trace[i]
 		if d.Func < 0 || d.Func >= len(sp.nodes) {
 			return nil, nil, fmt.Errorf("space: replay: there is no Func %d", d.Func)
 		}
-		wanted[key{d.Func, d.Kind == Tasks}] = d
+		if d.Kind == Tasks {
+			wanted[d.Func].tasks = d
+		} else {
+			wanted[d.Func].place = d
+		}
 	}
-	for s = sp.start; !s.Complete(); {
+	for !s.Complete() {
 		f, kind := s.Deciding()
-		want := wanted[key{f, kind == Tasks}]
+		want := wanted[f].place
+		if kind == Tasks {
+			want = wanted[f].tasks
+		}
 		if want == nil && repair == Strict {
 			return s, nil, nil
 		}
@@ -102,7 +114,7 @@ func (s *State) again(want *Decision, f int) (*State, bool) {
 	if !p.offers(&a) {
 		return nil, false
 	}
-	store, compute := s.places(p.path, a)
+	store, compute := p.places.places(p.path, &a)
 	if !store.Equal(want.Store) || !compute.Equal(want.Compute) || !p.legal(&a) {
 		return nil, false
 	}
@@ -141,23 +153,21 @@ func (s *State) nearest(want *Decision, f int) (*State, bool) {
 	}
 	p := s.placing(f, false)
 	defer p.free()
-	var options shortlist
-	p.each(func(a Action, _ int) {
-		if a.Vector == vector {
-			store, compute := s.places(p.path, a)
-			options.add(a, 2*far(compute, want.Compute)+far(store, want.Store))
-		}
+	p.fams = slices.DeleteFunc(p.fams, func(fam family) bool { return fam.vector != vector })
+	p.each(func(a *Action, _ int) {
+		store, compute := p.places.places(p.path, a)
+		p.near.add(a, 2*far(compute, want.Compute)+far(store, want.Store))
 	})
-	for i := range options {
-		if o := &options[i]; p.legal(&o.a) {
-			return s.Next(o.a), o.far == 0 && vector == want.Vector
+	for _, o := range p.near.order {
+		if a := p.near.actions[o.at]; p.legal(&a) {
+			return s.Next(a), o.far == 0 && vector == want.Vector
 		}
 	}
 	if a := (Action{Kind: Compute, Func: f, Vector: vector}); p.legal(&a) {
 		return s.Next(a), false
 	}
 	a := s.computeActions(nil, f)[0]
-	store, compute := s.places(p.path, a)
+	store, compute := p.places.places(p.path, &a)
 	return s.Next(a), a.Kind == want.Kind && a.Vector == want.Vector && store.Equal(want.Store) && compute.Equal(want.Compute)
 }
 
@@ -166,35 +176,54 @@ const maxRepairs = 128
 
 // shortlist keeps the maxRepairs nearest actions, nearest first and of equally
 // near ones the first first.
-type shortlist []struct {
-	a   Action
-	far float64
+type shortlist struct {
+	order   []nearAction
+	actions []Action // not in order
 }
 
-func (l *shortlist) add(a Action, far float64) {
-	if len(*l) == maxRepairs && far >= (*l)[maxRepairs-1].far {
-		return
+type nearAction struct {
+	far float64
+	at  int // in actions
+}
+
+func (l *shortlist) add(a *Action, far float64) {
+	at := len(l.order)
+	if at == maxRepairs {
+		if far >= l.order[at-1].far {
+			return
+		}
+		at = l.order[at-1].at
+		l.order = l.order[:maxRepairs-1]
+		l.actions[at] = *a
+	} else {
+		l.actions = append(l.actions, *a)
 	}
-	i := sort.Search(len(*l), func(i int) bool { return (*l)[i].far > far })
-	if len(*l) == maxRepairs {
-		*l = (*l)[:maxRepairs-1]
-	}
-	*l = slices.Insert(*l, i, struct {
-		a   Action
-		far float64
-	}{a, far})
+	i := sort.Search(len(l.order), func(i int) bool { return l.order[i].far > far })
+	l.order = slices.Insert(l.order, i, nearAction{far, at})
+}
+
+func (l *shortlist) empty() {
+	clear(l.actions)
+	l.order, l.actions = l.order[:0], l.actions[:0]
 }
 
 func (s *State) followTasks(want *Decision, f int) (*State, bool) {
-	as := s.taskActions(nil, f)
-	if want == nil {
-		return s.Next(as[0]), true
-	}
-	best, least := as[0], 0.0
-	for i, a := range as {
-		if d := farTask(s.task(a), want.Task); i == 0 || d < least {
-			best, least = a, d
+	var best *taskOption
+	least := 0.0
+	var store [8]int64
+	s.eachTask(f, func(o *taskOption) bool {
+		d := 0.0
+		if want != nil {
+			d = farTask(o.task(store[:0]), want.Task)
 		}
+		if best == nil || d < least {
+			best, least = o, d
+		}
+		return want != nil && least > 0
+	})
+	if best == nil {
+		serial := Action{Kind: Tasks, Func: f, Vector: -1}
+		return s.Next(serial), want == nil || want.Task == nil
 	}
-	return s.Next(best), least == 0
+	return s.Next(s.cutInto(f, best)), least == 0
 }

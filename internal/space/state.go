@@ -2,6 +2,7 @@ package space
 
 import (
 	"strings"
+	"sync/atomic"
 
 	"github.com/protuner/protuner/internal/pipeline"
 )
@@ -20,7 +21,8 @@ type State struct {
 	pos    int    // twice the Func to decide about next, plus one for its tasks
 	spared bitset // Funcs that broke a limit because nothing else was legal
 	parent *State
-	by     Action // what led here from parent
+	by     Action                   // what led here from parent
+	said   atomic.Pointer[Decision] // the same by intent, once asked for
 }
 
 func (sp *Space) newStart() *State {
@@ -67,6 +69,9 @@ func (s *State) hasTasks(f int) bool {
 	}
 	return false
 }
+
+// Parent is the state that a decision led here from, nil at the start.
+func (s *State) Parent() *State { return s.parent }
 
 // Space is what the state is part of.
 func (s *State) Space() *Space { return s.sp }
@@ -133,7 +138,7 @@ func (s *State) String() string {
 // step is the state that a leads to, within limits or not.
 func (s *State) step(a Action) *State {
 	if a.of != s {
-		a.cut, a.levels = nil, nil
+		a.cut, a.task = nil, nil
 	}
 	next := &State{sp: s.sp, pos: s.sp.after(s.pos), spared: s.spared, parent: s, by: a}
 	switch {
@@ -144,13 +149,12 @@ func (s *State) step(a Action) *State {
 		next.root = s.sp.place(s.sp.appendPath(store[:0], s.root, a.Func), &a)
 	case a.Tile == nil:
 		next.root = s.root
+	case a.task != nil:
+		next.root = s.sp.parallelise(s.root, a.Func, a.task.levels)
 	default:
-		if a.levels == nil {
-			a.levels = s.sp.inTasks(s.root, a.Func, a.Tile)
-		}
-		next.root = s.sp.parallelise(s.root, a.Func, a.levels)
+		next.root = s.sp.parallelise(s.root, a.Func, s.sp.inTasks(s.root, a.Func, a.Tile))
 	}
-	next.by.of, next.by.cut, next.by.levels, next.by.made = nil, nil, nil, nil
+	next.by.of, next.by.cut, next.by.task, next.by.made = nil, nil, nil, nil
 	if a.of != s {
 		if broken := s.sp.broken(next.root, s.spared); broken != nil {
 			if s.spared != nil {

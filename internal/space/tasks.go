@@ -62,6 +62,16 @@ type taskOption struct {
 	levels []*Nest // what the loops of the Func become
 }
 
+// task appends what one task covers, per loop of the pure stage.
+func (o *taskOption) task(dst []int64) []int64 {
+	for _, l := range o.levels {
+		if l.Stage == 0 {
+			return l.appendCover(dst)
+		}
+	}
+	return dst
+}
+
 // tasks are the options for f, which is at root. While nothing else is inside its
 // loops they are the same in all loop nests, and remembered.
 func (sp *Space) tasks(root *Nest, f int) []taskOption {
