@@ -26,7 +26,7 @@ try() { # name, how, protuner's arguments
     name=$1 how=$2
     shift 2
     all=$((all + 1))
-    if bin/protuner tune "$@" --budget "$budget" --baseline none --db "$tmp/$how.db" >"$tmp/out" 2>&1; then
+    if bin/protuner tune "$@" --budget "$budget" --seeds none --baseline none --db "$tmp/$how.db" >"$tmp/out" 2>&1; then
         good=$((good + 1))
         echo "$name ($how): $(grep -m1 'schedules measured' "$tmp/out")"
     else

@@ -26,6 +26,7 @@ func main() {
 		o := tune.Defaults()
 		o.Generator.Path = "apps/harris/harris_generator.cpp"
 		o.Budget, o.Seed, o.DB = 3*time.Minute, seed, filepath.Join(dir, fmt.Sprintf("%d.db", seed))
+		o.Seeds = nil
 		o.Baselines = []string{"adams2019", "own"}
 		r, err := tune.Run(ctx, o, tune.Events{}, make(chan struct{}))
 		claim.Fail(err)

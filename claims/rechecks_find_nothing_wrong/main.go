@@ -65,7 +65,7 @@ func main() {
 func tuned(ctx context.Context, name string, budget time.Duration, dir string) []tunedb.Measurement {
 	o := tune.Defaults()
 	o.Generator.Path = source(name)
-	o.Budget, o.DB, o.Baselines = budget, filepath.Join(dir, name+".db"), nil
+	o.Budget, o.DB, o.Seeds, o.Baselines = budget, filepath.Join(dir, name+".db"), nil, nil
 	_, err := tune.Run(ctx, o, tune.Events{}, nil)
 	claim.Fail(err)
 	db, err := tunedb.Open(ctx, o.DB)

@@ -24,7 +24,7 @@ import (
 const (
 	closeTo   = 10 // schedules whose times are compared closely, an app
 	ranked    = 20 // schedules that are ranked, an app
-	rounds    = 5
+	rounds    = 7
 	wantSpan  = 3
 	tolerance = 0.03
 	wantRank  = 0.98
@@ -53,8 +53,9 @@ func main() {
 // compare times schedules of an app both ways, one schedule after the other: in every
 // round once in the server and once in a fresh process, in either order. Of each the
 // median lap counts: a fresh process has other pages every time, so that its fastest of
-// many would be the luckiest of many placements. (Candidates that wait long between their laps would be measured
-// as nobody measures them: the kernel takes idle processes' large pages apart.)
+// many would be the luckiest of many placements. (Candidates that wait long between their
+// laps would be measured as nobody measures them: the kernel takes idle processes' large
+// pages apart.)
 func compare(ctx context.Context, name string) (ratios []float64, rank, span float64) {
 	app := claim.Open(ctx, name)
 	defer app.Server.Close()
@@ -87,8 +88,9 @@ func compare(ctx context.Context, name string) (ratios []float64, rank, span flo
 	return ratios, measure.Spearman(inServer, ahead), slices.Max(ahead) / slices.Min(ahead)
 }
 
-// spread picks schedules that span a wide range of times: many are screened, then
-// taken at even steps of their order.
+// spread picks schedules that span a wide range of times: many are screened, then those
+// nearest to even steps of the logarithm of time taken, since nothing ranks schedules
+// that differ by less than the machine's noise.
 func spread(ctx context.Context, app *claim.App) []schedule.Schedule {
 	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock(), Threads: runtime.NumCPU()}
 	screener := &measure.Screener{Builder: local, Runner: local, Protocol: app.Protocol}
@@ -106,9 +108,21 @@ func spread(ctx context.Context, app *claim.App) []schedule.Schedule {
 		}
 	}
 	slices.SortFunc(ok, func(a, b timed) int { return int(a.d - b.d) })
+	if len(ok) == 0 {
+		claim.Fail(fmt.Errorf("no schedule of %s works", app.Name))
+	}
+	least, most := math.Log(ok[0].d.Seconds()), math.Log(ok[len(ok)-1].d.Seconds())
 	var out []schedule.Schedule
 	for i := range min(ranked, len(ok)) {
-		out = append(out, ok[i*(len(ok)-1)/max(1, min(ranked, len(ok))-1)].s)
+		want := least + (most-least)*float64(i)/(ranked-1)
+		near := 0
+		for k := range ok {
+			if math.Abs(math.Log(ok[k].d.Seconds())-want) < math.Abs(math.Log(ok[near].d.Seconds())-want) {
+				near = k
+			}
+		}
+		out = append(out, ok[near].s)
+		ok = slices.Delete(ok, near, near+1)
 	}
 	rand.New(rand.NewSource(1)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out

@@ -143,6 +143,7 @@ func TestBadUsage(t *testing.T) {
 		"negative threads":     {[]string{"tune", small, "--threads=-1"}, "-1 threads"},
 		"an unknown search":    {[]string{"tune", small, "--search", "psychic"}, `there is no search "psychic"; choose one of`},
 		"an unknown baseline":  {[]string{"tune", small, "--baseline", "adam"}, `there is no baseline "adam"; choose of own, adams2019`},
+		"an unknown seed":      {[]string{"tune", small, "--seeds", "adam"}, `there is no seed "adam"; choose of own, adams2019`},
 		"a missing file":       {[]string{"tune", "missing.cpp"}, "cannot read the Generator"},
 		"a folder":             {[]string{"tune", dir}, "is a folder"},
 		"no Halide":            {[]string{"tune", small, "--halide", dir}, "--halide names " + dir + ", but there is no include/Halide.h in it; install it with"},
@@ -239,7 +240,7 @@ func TestTunesHarris(t *testing.T) {
 		t.Skip("tunes with a real Halide")
 	}
 	dir := t.TempDir()
-	args := []string{"tune", harris, "--trials", "6", "--budget", "5m", "--db", "h.db", "-o", "out", "--json", "-e", "stmt", "--baseline"}
+	args := []string{"tune", harris, "--trials", "6", "--budget", "5m", "--db", "h.db", "-o", "out", "--json", "-e", "stmt", "--seeds", "own,mullapudi2016", "--baseline"}
 	first := execute(t, dir, append(args, "own")...)
 	r := tuned(t, first)
 	if len(first.left) > 0 {
@@ -251,6 +252,9 @@ func TestTunesHarris(t *testing.T) {
 	}
 	if len(r.Baselines) != 1 || r.Baselines[0].Verdict == nil || r.Baselines[0].Verdict.Ratio.Value <= 0 || r.Baselines[0].Seconds <= 0 {
 		t.Errorf("baselines %+v", r.Baselines)
+	}
+	if len(r.Seeds) != 2 || r.Seeds[0].Seconds <= 0 || r.Seeds[1].Seconds <= 0 {
+		t.Errorf("seeds %+v", r.Seeds)
 	}
 	if _, err := schedule.Parse(r.Schedule); err != nil {
 		t.Errorf("the winner's schedule: %v", err)

@@ -55,6 +55,7 @@ type tuneCmd struct {
 	Out            string        `short:"o" help:"Folder for the winner's library, header, .schedule.h, registration and report." placeholder:"DIR"`
 	Function       string        `short:"f" help:"Name of the function in what is written (default: the Generator's)." placeholder:"NAME"`
 	Emit           []string      `short:"e" help:"Halide's own -e words for further outputs." placeholder:"WORD,..."`
+	Seeds          []string      `help:"Whose schedules the search begins with: own, adams2019, mullapudi2016, li2018; none to begin from nothing." default:"own,adams2019,mullapudi2016,li2018"`
 	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
 	BaselineTime   time.Duration `help:"Limit on making each baseline." default:"2m"`
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
@@ -83,12 +84,7 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 	if c.Threads != 0 {
 		o.Threads = c.Threads
 	}
-	o.Baselines = nil
-	for _, b := range c.Baseline {
-		if b != "none" {
-			o.Baselines = append(o.Baselines, strings.ToLower(b))
-		}
-	}
+	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
 	screen := report.NewProgress(os.Stderr)
 	r, err := tune.Run(g.ctx, o, screen.Events(), in.Stop)
 	screen.Close()
@@ -107,4 +103,15 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 	}
 	report.Tuned(os.Stdout, r)
 	return err
+}
+
+// chosen are the schedulers that a flag names; none is nobody.
+func chosen(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if n = strings.ToLower(n); n != "none" {
+			out = append(out, n)
+		}
+	}
+	return out
 }

@@ -78,6 +78,7 @@ func (p *Progress) Events() tune.Events {
 	phases := map[string]string{
 		"describing": "compiling and describing the Generator",
 		"reference":  "computing the reference",
+		"seeds":      "asking the other schedulers",
 		"modelling":  "asking the model",
 		"checking":   "checking the model's best",
 		"searching":  "searching",

@@ -35,6 +35,9 @@ func sample() *tune.Report {
 		Search: "evolve", Seed: 1, Budget: 300, Searched: 60, Measured: 120, Known: 7,
 		Failures: map[string]int{"timed_out": 1, "build_failed": 2}, Hash: "00ff", Schedule: "f.compute_root()\n", Origin: "random",
 		Seconds: 2e-3, Final: 1.9e-3, NoiseFloor: &floor, Rounds: 12, Thrown: 1,
+		Seeds: []tune.SeedReport{
+			{Name: "own", Seconds: 2.2e-3}, {Name: "mullapudi2016", Nearest: true}, {Name: "li2018", Failure: "its scheduler failed: signal: aborted"},
+		},
 		Baselines: []tune.BaselineReport{
 			{Name: "own", Seconds: 1.8e-3, Verdict: verdict(0.95, 0.93, 0.97, 0.95, false)},
 			{Name: "adams2019", Seconds: 3e-3, Verdict: verdict(1.5, 1.4, 1.6, 1.55, false), Note: strings.Repeat("n", 200)},
@@ -50,7 +53,8 @@ func TestFinishedRunsAreTold(t *testing.T) {
 	Tuned(&out, sample())
 	for _, want := range []string{
 		"harris: 120 schedules measured in 1m0s (120 a minute), 7 known from earlier runs; failed: 2 build_failed, 1 timed_out",
-		"best: 2 ms, found by random, run 3 of p.db", "12 interleaved rounds (1 thrown away as disturbed)",
+		"best: 2 ms, found by random, run 3 of p.db",
+		"it began with own 2.2 ms, mullapudi2016 (no time), not li2018 (its scheduler failed: signal: aborted)", "12 interleaved rounds (1 thrown away as disturbed)",
 		"1.500 [1.400, 1.600]", "faster; nnn", "slower", "no difference seen", "inconclusive: median and minima disagree",
 		"stopped at its limit of 6144 MiB of memory", "1.001 [0.995, 1.007]", "noise floor",
 	} {
@@ -63,9 +67,9 @@ func TestFinishedRunsAreTold(t *testing.T) {
 	}
 	// A run that was interrupted had no race.
 	r := sample()
-	r.Final, r.Baselines, r.NoiseFloor, r.Failures, r.Known = 0, nil, nil, nil, 0
+	r.Final, r.Seeds, r.Baselines, r.NoiseFloor, r.Failures, r.Known = 0, nil, nil, nil, nil, 0
 	out.Reset()
-	if Tuned(&out, r); strings.Contains(out.String(), "Final race") || !strings.Contains(out.String(), "failed: none") {
+	if Tuned(&out, r); strings.Contains(out.String(), "Final race") || !strings.Contains(out.String(), "failed: none") || !strings.Contains(out.String(), "began with nobody's schedule") {
 		t.Errorf("without a race:\n%s", &out)
 	}
 }

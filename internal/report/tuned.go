@@ -55,7 +55,11 @@ const remarks = 5
 func raceTable(r *tune.Report) table.Writer {
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"schedule", "fastest", "protuner is faster by", "ratio of minima", ""})
-	t.AppendRow(table.Row{"protuner", Duration(r.Final), "", "", ""})
+	winner := ""
+	if r.Kept {
+		winner = "the Generator's own schedule as it stands"
+	}
+	t.AppendRow(table.Row{"protuner", Duration(r.Final), "", "", winner})
 	for _, b := range r.Baselines {
 		if b.Verdict == nil {
 			t.AppendRow(table.Row{b.Name, "-", "-", "-", b.Failure})
@@ -64,7 +68,11 @@ func raceTable(r *tune.Report) table.Writer {
 		t.AppendRow(table.Row{b.Name, Duration(b.Seconds), interval(b.Verdict.Ratio), fmt.Sprintf("%.3f", b.Verdict.Minima), noted(verdict(*b.Verdict), b.Note)})
 	}
 	if r.NoiseFloor != nil {
-		t.AppendRow(table.Row{"protuner again", "", interval(*r.NoiseFloor), "", "noise floor: the winner against itself"})
+		who := "winner"
+		if r.Kept {
+			who = "search's best"
+		}
+		t.AppendRow(table.Row{"again", "", interval(*r.NoiseFloor), "", "noise floor: the " + who + " against itself"})
 	}
 	return t
 }
@@ -107,6 +115,27 @@ func Failures(f map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// seeds says what the search began with.
+func seeds(r *tune.Report) string {
+	var parts []string
+	for _, s := range r.Seeds {
+		switch {
+		case s.Failure != "":
+			parts = append(parts, fmt.Sprintf("not %s (%s)", s.Name, s.Failure))
+		case s.AsItStands:
+			parts = append(parts, s.Name+" (raced as it stands)")
+		case s.Seconds > 0:
+			parts = append(parts, s.Name+" "+Duration(s.Seconds))
+		default:
+			parts = append(parts, s.Name+" (no time)")
+		}
+	}
+	if len(parts) == 0 {
+		return "nobody's schedule"
+	}
+	return strings.Join(parts, ", ")
+}
+
 // wantRounds is what a claim rests on at least (docs/measuring.md).
 const wantRounds = 10
 
@@ -115,6 +144,7 @@ func Tuned(w io.Writer, r *tune.Report) {
 	if r.Seconds > 0 {
 		fmt.Fprintf(w, "%s: %s\n", r.Generator, summary(r))
 		fmt.Fprintf(w, "best: %s, found by %s, run %d of %s\n", Duration(r.Seconds), r.Origin, r.Run, r.DB)
+		fmt.Fprintf(w, "it began with %s\n", seeds(r))
 	} else {
 		fmt.Fprintf(w, "%s: the model's best, found by %s: checked but not timed, %s predicted for the best of all\n",
 			r.Generator, r.Origin, Duration(r.Predicted))
@@ -149,6 +179,7 @@ func Markdown(r *tune.Report) string {
 	for _, row := range [][2]string{
 		{"algorithm", r.Algorithm}, {"Halide", r.Halide}, {"target", r.Target}, {"machine", r.Host},
 		{"threads", fmt.Sprint(r.Threads)}, {"search", fmt.Sprintf("%s, seed %d, %s", r.Search, r.Seed, time.Duration(r.Budget*float64(time.Second)))},
+		{"began with", seeds(r)},
 		{"started", r.Started.UTC().Format(time.RFC3339)}, {"run", fmt.Sprintf("%d of %s", r.Run, r.DB)}, {"schedule", r.Hash},
 	} {
 		fmt.Fprintf(&o, "| %s | %s |\n", row[0], strings.ReplaceAll(row[1], "|", "\\|"))

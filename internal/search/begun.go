@@ -10,7 +10,8 @@ type Begun struct {
 	seen  seen
 }
 
-// NewBegun makes a strategy that begins with those candidates.
+// NewBegun makes a strategy that begins with those candidates. The other strategy
+// learns from those that have a state.
 func NewBegun(first []Candidate, then Strategy) *Begun {
 	return &Begun{first: first, then: then, seen: seen{}}
 }
@@ -41,8 +42,12 @@ func (b *Begun) Propose(ctx context.Context, n int) ([]Candidate, error) {
 
 // Observe implements Strategy.
 func (b *Begun) Observe(outcomes []Outcome) error {
+	learn := make([]Outcome, 0, len(outcomes))
 	for _, o := range outcomes {
 		b.seen[o.Candidate.Hash] = true
+		if o.Candidate.State != nil {
+			learn = append(learn, o)
+		}
 	}
-	return b.then.Observe(outcomes)
+	return b.then.Observe(learn)
 }

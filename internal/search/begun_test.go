@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand"
 	"testing"
+
+	"github.com/protuner/protuner/internal/schedule"
 )
 
 // What was handed in comes first, nothing comes twice, and the strategy that goes on
@@ -41,5 +43,24 @@ func TestBegunGoesOn(t *testing.T) {
 		if !then.seen[c.Hash] {
 			t.Errorf("%016x was not learned from", c.Hash)
 		}
+	}
+}
+
+// A schedule that the space cannot say is proposed, and nothing else comes of it.
+func TestBegunTakesSchedulesWithoutAState(t *testing.T) {
+	sp := newSpace(t, "boundary.h21", 4)
+	foreign := Candidate{Schedule: schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.Atomic, Func: "f"}}}}
+	foreign.Hash = foreign.Schedule.Hash()
+	then := NewEvolve(sp, rand.New(rand.NewSource(1)), EvolveDefaults())
+	s := NewBegun([]Candidate{foreign}, then)
+	cs, err := s.Propose(t.Context(), 1)
+	if err != nil || len(cs) != 1 || cs[0].Hash != foreign.Hash {
+		t.Fatalf("proposed %v: %v", cs, err)
+	}
+	if err := s.Observe([]Outcome{{Candidate: foreign, OK: true, Seconds: 1e-9}}); err != nil {
+		t.Fatal(err)
+	}
+	if then.seen[foreign.Hash] || len(then.best) > 0 {
+		t.Error("the other strategy was told")
 	}
 }

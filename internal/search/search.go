@@ -15,6 +15,7 @@ import (
 
 // Candidate is a complete schedule worth measuring.
 type Candidate struct {
+	// State is nil for a schedule that the space cannot say, which only NewBegun takes.
 	State    *space.State
 	Schedule schedule.Schedule
 	// Origin says how it came about: "random", "prototype:strips-32",

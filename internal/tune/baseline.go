@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,47 +16,64 @@ import (
 type build struct {
 	name    string
 	library string // shared, for the runner
+	took    time.Duration
 }
+
+// own names the Generator's hand-written schedule.
+const own = "own"
 
 // standardOutputs are what every build holds.
 var standardOutputs = []string{"static_library", "c_header", "schedule", "registration"}
 
-// baseline makes one baseline's build in dir, within its limits.
-func (t *tuner) baseline(ctx context.Context, name, dir string) (*build, error) {
+// baseline makes one baseline's build in dir, within limits; other schedulers' with
+// their .schedule.h.
+func (t *tuner) baseline(ctx context.Context, name, dir string, limits bridge.Limits) (*build, error) {
+	start := time.Now()
 	function := t.function()
 	e := bridge.Emission{Dir: dir, Function: function, Outputs: []string{"static_library", "c_header"}}
 	scheduler, params := name, []bridge.Param(nil)
 	switch name {
-	case "own":
+	case own:
 		scheduler = ""
 	case "adams2019", "mullapudi2016", "li2018":
 		params = append(params, bridge.Param{Name: "parallelism", Value: strconv.Itoa(t.o.Threads)})
+		e.Outputs = append(e.Outputs, "schedule")
 	}
-	if err := t.gen.Emit(ctx, scheduler, params, t.o.BaselineLimits, e); err != nil {
+	if err := t.gen.Emit(ctx, scheduler, params, limits, e); err != nil {
 		return nil, err
 	}
 	library, err := t.gen.Toolchain.Library(ctx, filepath.Join(dir, function+".a"), dir)
 	if err != nil {
 		return nil, err
 	}
-	return &build{name: name, library: library}, nil
+	return &build{name: name, library: library, took: time.Since(start)}, nil
 }
 
-// baselines makes all that were asked for; one that cannot be made is told and
-// stands in the report with the reason.
+// baselines makes all that were asked for and are not there as seeds; one that cannot
+// be made is told and stands in the report with the reason.
 func (t *tuner) baselines(ctx context.Context, dir func() (string, error)) ([]build, error) {
 	var out []build
-	if len(t.o.Baselines) > 0 {
+	names := t.o.Baselines
+	if t.ownStands && !slices.Contains(names, own) {
+		names = append(slices.Clone(names), own)
+	}
+	if len(names) > 0 {
 		t.events.phase("baselines")
 	}
-	for _, name := range t.o.Baselines {
+	for _, name := range names {
 		d, err := dir()
 		if err != nil {
 			return nil, err
 		}
 		start := time.Now()
-		b, err := t.baseline(ctx, name, d)
+		b, err := t.made[name], error(nil)
+		if b == nil {
+			b, err = t.baseline(ctx, name, d, t.o.BaselineLimits)
+		}
 		took := time.Since(start)
+		if b != nil {
+			took = b.took
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

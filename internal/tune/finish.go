@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,11 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if !interrupted && !t.o.Unmeasured {
 		if err := t.raceBaselines(ctx, winner); err != nil {
 			return err
+		}
+		if t.report.Kept {
+			if err := t.keepOwn(ctx, out); err != nil {
+				return err
+			}
 		}
 	}
 	if keep {
@@ -157,13 +163,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if err != nil {
 			return nil, err
 		}
-		outputs := slices.Clone(standardOutputs)
-		for _, e := range t.o.Emit {
-			if !slices.Contains(outputs, e) {
-				outputs = append(outputs, e)
-			}
-		}
-		if err := t.gen.Apply(ctx, s, source, bridge.Emission{Dir: out, Function: function, Outputs: outputs}); err != nil {
+		if err := t.gen.Apply(ctx, s, source, t.emission(out)); err != nil {
 			failures = errors.Join(failures, err)
 			continue
 		}
@@ -190,7 +190,30 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
 }
 
-// raceBaselines compares the winner with each baseline, and says how sure that is.
+// emission is what a winner's folder holds.
+func (t *tuner) emission(out string) bridge.Emission {
+	outputs := slices.Clone(standardOutputs)
+	for _, e := range t.o.Emit {
+		if !slices.Contains(outputs, e) {
+			outputs = append(outputs, e)
+		}
+	}
+	return bridge.Emission{Dir: out, Function: t.function(), Outputs: outputs}
+}
+
+// keepOwn hands back the Generator's own schedule. There is no .schedule.h of it.
+func (t *tuner) keepOwn(ctx context.Context, out string) error {
+	e := t.emission(out)
+	e.Outputs = slices.DeleteFunc(e.Outputs, func(o string) bool { return o == "schedule" })
+	if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil {
+		return err
+	}
+	t.events.note("the Generator's own schedule is faster than anything found, so it is handed back as it stands")
+	return t.gen.Emit(ctx, "", nil, t.o.BaselineLimits, e)
+}
+
+// raceBaselines compares the winner with each baseline, and says how sure that is. An
+// own schedule that could only be raced as it stands wins where it is clearly faster.
 func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	rivals, err := t.baselines(ctx, func() (string, error) { return os.MkdirTemp(t.scratch, "baseline-") })
 	if err != nil {
@@ -221,6 +244,15 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	t.report.NoiseFloor = &floor
 	t.report.Rounds, t.report.Thrown = race.Rounds, race.Thrown
 	t.report.Final = race.Lanes[0].Best().Seconds()
+	lead := 0
+	if t.ownStands {
+		lead = leadOfOwn(rng, race, rivals)
+	}
+	if lead > 0 {
+		v := race.Compare(rng, 0, lead)
+		t.report.Kept, t.report.Final = true, race.Lanes[lead].Best().Seconds()
+		t.report.Baselines = append(t.report.Baselines, BaselineReport{Name: "the search's best", Seconds: race.Lanes[0].Best().Seconds(), Verdict: &v})
+	}
 	for i, b := range rivals {
 		line := t.report.baseline(b.name)
 		lane := race.Lanes[i+1]
@@ -228,10 +260,21 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 			line.Failure = lane.Failure.Error()
 			continue
 		}
-		v := race.Compare(rng, i+1, 0)
+		v := race.Compare(rng, i+1, lead)
 		line.Verdict, line.Seconds = &v, lane.Best().Seconds()
 	}
 	return nil
+}
+
+// leadOfOwn is the lane of the Generator's own schedule where that is clearly faster
+// than the winner in lane 0, and 0 where it is not.
+func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
+	for i, b := range rivals {
+		if b.name == own && race.Lanes[i+1].Failure == nil && race.Compare(rng, i+1, 0).Ratio.High < 1 {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 func (t *tuner) fresh(runner, library string) measure.InFresh {

@@ -50,15 +50,8 @@ func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Cand
 		return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
 	}
 	t.events.phase("modelling")
-	asking, cancel := context.WithCancel(ctx)
+	asking, cancel := stoppable(ctx, stop)
 	defer cancel()
-	go func() {
-		select {
-		case <-stop:
-			cancel()
-		case <-asking.Done():
-		}
-	}()
 	result, err := searcher.Search(asking, search.Problem{
 		Root: search.Start(t.space), Evaluator: search.NewModelEvaluator(t.space, model), Workers: t.o.Threads,
 		Keep: modelKeep, KeepDepth: modelDepth,

@@ -50,6 +50,11 @@ type Options struct {
 	// holds (static_library, c_header, schedule, registration).
 	Emit []string
 
+	// Seeds are whose schedules the search begins with: own, or a plugin of the installed
+	// Halide. The making of each is bounded by BaselineLimits and by an eighth of the
+	// budget, which it is part of. None: it begins from nothing. Default all.
+	Seeds []string
+
 	// Baselines are raced against the winner: own, or a plugin of the installed
 	// Halide (adams2019, mullapudi2016, li2018).
 	Baselines []string
@@ -75,6 +80,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Search: "evolve", Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
+		Seeds:          slices.Clone(schedulers),
 		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},
 		Threads:        runtime.NumCPU(), CandidateMemory: 8 << 30, CandidateBuild: time.Minute,
@@ -82,9 +88,9 @@ func Defaults() Options {
 	}
 }
 
-// baselineNames are what a winner can be raced against. A plugin that the installed
-// Halide has not stands in the report with that as its reason.
-var baselineNames = []string{"own", "adams2019", "mullapudi2016", "li2018"}
+// schedulers are what a search can begin with and a winner can be raced against. A
+// plugin that the installed Halide has not stands in the report with that as its reason.
+var schedulers = []string{"own", "adams2019", "mullapudi2016", "li2018"}
 
 // Validate names the first option that makes no sense and how to mend it.
 func (o Options) Validate() error {
@@ -110,8 +116,13 @@ func (o Options) Validate() error {
 		return errors.New("the limits of candidates must be positive")
 	}
 	for _, b := range o.Baselines {
-		if !slices.Contains(baselineNames, b) {
-			return fmt.Errorf("there is no baseline %q; choose of %s", b, strings.Join(baselineNames, ", "))
+		if !slices.Contains(schedulers, b) {
+			return fmt.Errorf("there is no baseline %q; choose of %s", b, strings.Join(schedulers, ", "))
+		}
+	}
+	for _, s := range o.Seeds {
+		if !slices.Contains(schedulers, s) {
+			return fmt.Errorf("there is no seed %q; choose of %s, or none", s, strings.Join(schedulers, ", "))
 		}
 	}
 	return o.Protocol.Validate()

@@ -29,6 +29,8 @@ type Report struct {
 	Known     int            `json:"known"`               // schedules, by earlier runs under this key
 	Failures  map[string]int `json:"failures"`            // by status
 
+	Seeds []SeedReport `json:"seeds,omitempty"` // what the search began with; none: from nothing
+
 	Hash      string   `json:"hash"`                // of the winner
 	Schedule  string   `json:"schedule"`            // the winner's text
 	Origin    string   `json:"origin"`              // how the search came upon it
@@ -38,11 +40,23 @@ type Report struct {
 	Files     []string `json:"files,omitempty"`
 
 	// The final race, of ahead-of-time builds in fresh processes.
+	Kept       bool              `json:"kept,omitempty"`  // the Generator's own schedule won as it stands and is what is in Files
 	Final      float64           `json:"final,omitempty"` // the winner's fastest lap
 	NoiseFloor *measure.Interval `json:"noise_floor,omitempty"`
 	Rounds     int               `json:"rounds,omitempty"`
 	Thrown     int               `json:"thrown,omitempty"`
 	Baselines  []BaselineReport  `json:"baselines,omitempty"`
+}
+
+// SeedReport is what became of another scheduler's schedule as a starting point.
+type SeedReport struct {
+	Name    string `json:"name"`
+	Failure string `json:"failure,omitempty"` // why it is no starting point
+	Nearest bool   `json:"nearest,omitempty"` // the space cannot say it; the search goes on from what is nearest
+	// AsItStands marks an own schedule that directives cannot say: it is raced against
+	// what was found and handed back where it is faster.
+	AsItStands bool    `json:"as_it_stands,omitempty"`
+	Seconds    float64 `json:"seconds,omitempty"` // its best; 0 where it failed or was not measured in time
 }
 
 // BaselineReport is one baseline's part in the final race.

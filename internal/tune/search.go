@@ -106,6 +106,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 		}
 	}
 	t.report.Searched = time.Since(started).Seconds()
+	t.tellSeeds()
 	t.report.Exhausted = exhausted
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -113,21 +114,27 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	return nil
 }
 
-// strategy makes the one asked for. One guided by the model evolves what it found.
+// strategy makes the one asked for, which begins with the seeds. One guided by the
+// model evolves them and what it found.
 func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}) (search.Strategy, error) {
+	begin, err := t.seeds(ctx, stop)
+	if err != nil {
+		return nil, err
+	}
 	name := t.o.Search
-	if !t.o.asksModel() {
-		return search.New(name, t.space, stream(t.o.Seed, "search/"+name))
+	if t.o.asksModel() {
+		found, err := t.guided(ctx, stop)
+		if err != nil {
+			return nil, err
+		}
+		begin = append(begin, found...)
+		name = evolving
 	}
-	found, err := t.guided(ctx, stop)
+	then, err := search.New(name, t.space, stream(t.o.Seed, "search/"+name))
 	if err != nil {
 		return nil, err
 	}
-	then, err := search.New(evolving, t.space, stream(t.o.Seed, "search/"+evolving))
-	if err != nil {
-		return nil, err
-	}
-	return search.NewBegun(found, then), nil
+	return search.NewBegun(begin, then), nil
 }
 
 // evolving is the strategy that goes on from what the model found.
@@ -141,13 +148,8 @@ func (t *tuner) recall(ctx context.Context, strategy search.Strategy) (int, erro
 	}
 	n := 0
 	for _, m := range past {
-		state, ok := t.rebuild(m)
-		if !ok {
-			continue
-		}
-		c := search.Candidate{State: state, Schedule: state.Schedule(), Origin: m.Origin}
-		c.Hash = c.Schedule.Hash()
-		if c.Schedule.HashString() != m.Hash {
+		c, ok := t.rebuild(m)
+		if !ok || c.Schedule.HashString() != m.Hash {
 			continue // the space has changed since; what it says now would be measured anew
 		}
 		n++
@@ -162,17 +164,22 @@ func (t *tuner) recall(ctx context.Context, strategy search.Strategy) (int, erro
 	return n, nil
 }
 
-// rebuild makes the state that a stored trace leads to.
-func (t *tuner) rebuild(m tunedb.Measurement) (*space.State, bool) {
+// rebuild makes the candidate that was measured: of a stored trace the state it leads
+// to; a schedule without one was a seed that the space cannot say.
+func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 	if m.Trace == "" {
-		return nil, false
+		s, err := schedule.Parse(m.Text)
+		return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, err == nil
 	}
 	trace, err := t.space.ParseTrace(m.Trace)
 	if err != nil {
-		return nil, false
+		return search.Candidate{}, false
 	}
 	state, _, err := t.space.Replay(trace, space.Strict)
-	return state, err == nil && state.Complete()
+	if err != nil || !state.Complete() {
+		return search.Candidate{}, false
+	}
+	return candidate(state, m.Origin), true
 }
 
 // learn tells the strategy and the ranking of one outcome.
@@ -193,9 +200,11 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 		t.late.Add(1)
 	}
 	row := tunedb.Measurement{
-		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin,
-		Trace: t.space.FormatTrace(m.candidate.State.Trace()), Status: r.Status.String(), Message: r.Message,
+		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin, Status: r.Status.String(), Message: r.Message,
 		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
+	}
+	if m.candidate.State != nil {
+		row.Trace = t.space.FormatTrace(m.candidate.State.Trace())
 	}
 	if err := t.recorder.Record(context.WithoutCancel(ctx), row); err != nil {
 		return err

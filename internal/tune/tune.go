@@ -27,6 +27,7 @@ type manifest struct {
 	Budget    string   `json:"budget"`
 	Trials    int      `json:"trials,omitempty"`
 	Seed      int64    `json:"seed"`
+	Seeds     []string `json:"seeds,omitempty"`
 	Baselines []string `json:"baselines,omitempty"`
 	Inputs    []string `json:"inputs,omitempty"`
 	Space     any      `json:"space"`
@@ -40,7 +41,7 @@ type manifest struct {
 func newManifest(o Options, so space.Options) manifest {
 	m := manifest{
 		Path: o.Generator.Path, Flags: o.Generator.CompileFlags, Search: o.Search, Budget: o.Budget.String(), Trials: o.Trials,
-		Seed: o.Seed, Baselines: o.Baselines, Inputs: o.Inputs, Space: so, Protocol: o.Protocol, CPU: CPUModel(),
+		Seed: o.Seed, Seeds: o.Seeds, Baselines: o.Baselines, Inputs: o.Inputs, Space: so, Protocol: o.Protocol, CPU: CPUModel(),
 		Governor: firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
 		SMT:      firstLine("/sys/devices/system/cpu/smt/active"), Load: firstLine("/proc/loadavg"),
 	}
@@ -66,10 +67,14 @@ type tuner struct {
 	server   *bridge.Server
 	ref      *bridge.Reference
 	recorder *tunedb.Recorder
-	best     []ranked     // fastest first
-	worked   atomic.Bool  // some candidate did
-	late     atomic.Int64 // candidates that took too long
-	report   *Report
+	made     map[string]*build // other schedulers', by name
+	// ownStands says that directives cannot say the Generator's own schedule, which is a
+	// seed: it is raced as it stands.
+	ownStands bool
+	best      []ranked     // fastest first
+	worked    atomic.Bool  // some candidate did
+	late      atomic.Int64 // candidates that took too long
+	report    *Report
 }
 
 type ranked struct {
@@ -91,7 +96,7 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
 	}
-	t := &tuner{o: o, events: events}
+	t := &tuner{o: o, events: events, made: map[string]*build{}}
 	db, err := tunedb.Open(ctx, o.DB)
 	if err != nil {
 		return nil, &UsageError{err}
@@ -120,6 +125,19 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		err = t.recorder.End(ctx, t.report)
 	}
 	return t.report, err
+}
+
+// stoppable ends with ctx, or once stop is closed.
+func stoppable(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
+	asking, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-asking.Done():
+		}
+	}()
+	return asking, cancel
 }
 
 // inputSeed makes inputs that no --input names. It is no part of --seed: the data

@@ -34,6 +34,7 @@ func TestOptionsAreValidated(t *testing.T) {
 		"0 threads":               func(o *Options) { o.Threads = 0 },
 		"0 finalists":             func(o *Options) { o.Finalists = 0 },
 		"limits of candidates":    func(o *Options) { o.CandidateBuild = 0 },
+		`no seed "adam"`:          func(o *Options) { o.Seeds = []string{"adam"} },
 		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{"own", "adam"} },
 		"evolve does not ask it":  func(o *Options) { o.Unmeasured = true },
 		"a tolerance is negative": func(o *Options) { o.Protocol.Integer = -1 },
@@ -160,5 +161,31 @@ func TestBuildsGetLongerUntilOneWorks(t *testing.T) {
 	u.worked.Store(true)
 	if again := u.buildLimit(); again != short {
 		t.Errorf("%v once one worked, %v before", again, short)
+	}
+}
+
+// The own schedule is handed back only where it is clearly faster.
+func TestOwnScheduleLeads(t *testing.T) {
+	lane := func(base time.Duration) measure.Lane {
+		var l measure.Lane
+		for i := range 20 {
+			l.Laps = append(l.Laps, base+time.Duration(i%3)*base/50)
+		}
+		return l
+	}
+	rivals := []build{{name: "adams2019"}, {name: own}}
+	for name, c := range map[string]struct {
+		own  measure.Lane
+		want int
+	}{
+		"faster":       {lane(5 * time.Millisecond), 2},
+		"slower":       {lane(20 * time.Millisecond), 0},
+		"no different": {lane(10 * time.Millisecond), 0},
+		"failed":       {measure.Lane{Failure: errors.New("crashed")}, 0},
+	} {
+		race := &measure.Race{Lanes: []measure.Lane{lane(10 * time.Millisecond), lane(time.Millisecond), c.own}, Rounds: 20}
+		if got := leadOfOwn(stream(1, name), race, rivals); got != c.want {
+			t.Errorf("%s: lane %d, want %d", name, got, c.want)
+		}
 	}
 }

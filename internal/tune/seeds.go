@@ -1,0 +1,153 @@
+package tune
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// seedShare of the budget bounds the making of each seed, where that is less than
+// what bounds a baseline.
+const seedShare = 8
+
+// seedOrigin begins the origin of candidates that another scheduler made; nearOrigin
+// of the states nearest to one the space cannot say.
+const (
+	seedOrigin = "seed:"
+	nearOrigin = "near-seed:"
+)
+
+// seeds asks the other schedulers what they would do, as many at once as there are
+// threads. What the space can say becomes a state that the search goes on from; of
+// anything else the nearest state does, and the schedule itself is measured as it is,
+// to win where nothing better is found. An own schedule that directives cannot say is
+// raced at the end instead. One that cannot be had stands in the report with the reason.
+func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candidate, error) {
+	if len(t.o.Seeds) == 0 {
+		return nil, nil
+	}
+	t.events.phase("seeds")
+	asking, cancel := stoppable(ctx, stop)
+	defer cancel()
+	found := make([]foreign, len(t.o.Seeds))
+	var group errgroup.Group
+	group.SetLimit(t.o.Threads)
+	for i, name := range t.o.Seeds {
+		group.Go(func() error {
+			found[i] = t.ask(asking, name)
+			return nil
+		})
+	}
+	_ = group.Wait() // each failure is its own seed's
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var out []search.Candidate
+	for i, name := range t.o.Seeds {
+		f := found[i]
+		line := SeedReport{Name: name}
+		if f.err == nil {
+			f.candidates, line.Nearest = t.sown(name, f)
+		}
+		if f.build != nil {
+			t.made[name] = f.build
+		}
+		if f.partial {
+			t.ownStands, line.AsItStands = true, true
+		}
+		if f.err != nil {
+			line.Failure = failureText(f.err)
+			if asking.Err() == nil {
+				t.events.note("seed %s left out: %s", name, line.Failure)
+			}
+		}
+		out = append(out, f.candidates...)
+		t.report.Seeds = append(t.report.Seeds, line)
+	}
+	return out, nil
+}
+
+// foreign is what another scheduler answered.
+type foreign struct {
+	schedule   schedule.Schedule
+	partial    bool   // the schedule says less than the Generator's own
+	build      *build // with it, where there is one
+	candidates []search.Candidate
+	err        error
+}
+
+// ask has one scheduler make its schedule.
+func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
+	limits := t.o.BaselineLimits
+	if share := t.o.Budget / seedShare; limits.Time == 0 || share < limits.Time {
+		limits.Time = share
+	}
+	if name == own {
+		bounded, cancel := context.WithTimeout(ctx, limits.Time)
+		defer cancel()
+		o, err := t.gen.Own(bounded)
+		if err != nil {
+			f.err = err
+			return f
+		}
+		f.schedule, f.partial = o.Schedule, !o.Complete
+		return f
+	}
+	dir, err := os.MkdirTemp(t.scratch, "seed-")
+	if err != nil {
+		f.err = err
+		return f
+	}
+	if f.build, f.err = t.baseline(ctx, name, dir, limits); f.err != nil {
+		return f
+	}
+	text, err := os.ReadFile(filepath.Join(dir, t.function()+".schedule.h"))
+	if err != nil {
+		f.err = err
+		return f
+	}
+	f.schedule, f.err = schedule.ParseHalide(text, t.pipe.Binding())
+	return f
+}
+
+// sown makes candidates of a foreign schedule. near says that the space has none that
+// is the same.
+func (t *tuner) sown(name string, f foreign) (out []search.Candidate, near bool) {
+	n, err := t.space.NearSchedule(f.schedule)
+	if err == nil && n.Exact && !f.partial {
+		return []search.Candidate{candidate(n.State, seedOrigin+name)}, false
+	}
+	if !f.partial {
+		out = append(out, search.Candidate{Schedule: f.schedule, Origin: seedOrigin + name, Hash: f.schedule.Hash()})
+	}
+	if err == nil {
+		out = append(out, candidate(n.State, nearOrigin+name))
+	}
+	return out, true // a partial one may have nothing near it either
+}
+
+// candidate is a complete state that did not come from a strategy.
+func candidate(state *space.State, origin string) search.Candidate {
+	c := search.Candidate{State: state, Schedule: state.Schedule(), Origin: origin}
+	c.Hash = c.Schedule.Hash()
+	return c
+}
+
+// tellSeeds puts the seeds' times into the report: those of earlier runs too.
+func (t *tuner) tellSeeds() {
+	for i := range t.report.Seeds {
+		line := &t.report.Seeds[i]
+		for _, r := range t.best {
+			if r.candidate.Origin == seedOrigin+line.Name {
+				line.Seconds = r.seconds
+				break
+			}
+		}
+	}
+}
