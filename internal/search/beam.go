@@ -91,7 +91,8 @@ type beamRun struct {
 	rng       *rand.Rand
 	keep      float64 // probability not to drop a node
 	frontier  Node    // the best node of the last level made, to fall back from
-	nodes     []Node
+	children  []Node  // of the node being expanded
+	batch     []Node  // and costs: those being evaluated
 	costs     []float64
 }
 
@@ -231,8 +232,8 @@ func (r *beamRun) expand(ctx context.Context, e *beamEntry, next *beamHeap, wait
 		return waiting, nil
 	}
 	r.m.steps.Add(1)
-	r.nodes = e.node.Children(r.nodes[:0])
-	for _, n := range r.nodes {
+	r.children = e.node.Children(r.children[:0])
+	for _, n := range r.children {
 		if u, ok := n.(unchanged); ok && u.Unchanged(e.node) {
 			pass(n)
 			continue
@@ -259,14 +260,14 @@ func (r *beamRun) cost(ctx context.Context, waiting []*beamEntry) error {
 	if int64(len(waiting)) > left {
 		return errBudget
 	}
-	r.nodes = r.nodes[:0]
+	r.batch = r.batch[:0]
 	for _, e := range waiting {
-		r.nodes = append(r.nodes, e.node)
+		r.batch = append(r.batch, e.node)
 	}
 	if len(r.costs) < len(waiting) {
 		r.costs = make([]float64, flush)
 	}
-	if err := r.m.evaluateWide(ctx, r.costs, r.nodes); err != nil {
+	if err := r.m.evaluateWide(ctx, r.costs, r.batch); err != nil {
 		return err
 	}
 	for i, e := range waiting {

@@ -94,6 +94,30 @@ func TestBeamsFromGreedyToBruteForce(t *testing.T) {
 	}
 }
 
+// Levels wider than what is evaluated at once: a batch fills up while a node is being
+// expanded, and the rest of its children still have to come.
+func TestWideLevels(t *testing.T) {
+	for seed := range int64(5) {
+		tree := uniform(2, 60, seed)
+		best, leaves := least(tree.root())
+		if leaves < 3*flush {
+			t.Fatalf("%d leaves fit into %d batches", leaves, leaves/flush+1)
+		}
+		seen := map[uint64]int{}
+		honest := tree.cost
+		tree.cost = func(path []int) float64 {
+			seen[toyNode{tree, path}.Key(Exact)]++
+			return honest(path)
+		}
+		if r := beam(t, tree, BeamOptions{Size: leaves, Passes: 1, Dropout: 100}); r.Cost != best {
+			t.Errorf("seed %d: found %g, not %g", seed, r.Cost, best)
+		}
+		if len(seen) != leaves+60 {
+			t.Errorf("seed %d: %d nodes were evaluated, not %d", seed, len(seen), leaves+60)
+		}
+	}
+}
+
 // The first decision has ten good-looking variations of a bad idea and one child of
 // another kind, which costs a little more at first. A plain beam of four holds
 // variations only; penalties by key make room for the other.
