@@ -78,7 +78,7 @@ func (m *mover) power(low, high int) int64 { return 1 << (low + m.rng.Intn(high-
 // chainSlide computes a chain row by row of its owner and stores it strip by
 // strip, so that each row computes only what the rows before did not.
 func (m *mover) chainSlide(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	c, ok := m.pick(p)
 	if !ok {
 		return nil, false
@@ -109,7 +109,7 @@ func (p *plan) tasksAround(owner space.Reader, strip space.Place) {
 
 // chainTile computes a chain tile by tile of its owner.
 func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	c, ok := m.pick(p)
 	if !ok {
 		return nil, false
@@ -128,7 +128,7 @@ func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
 // or out together: to where they are stored, or to where another Func is computed
 // or stored in the same owner's loops.
 func (m *mover) chainShift(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	var inside []int
 	for f, d := range p.place {
 		if d.Kind == space.Compute && d.Compute.Func >= 0 {
@@ -165,7 +165,7 @@ func (m *mover) chainShift(from, _ *space.State) (*space.State, bool) {
 
 // chainInline inlines a chain.
 func (m *mover) chainInline(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	c, ok := m.pick(p)
 	if !ok {
 		return nil, false
@@ -180,7 +180,7 @@ func (m *mover) chainInline(from, _ *space.State) (*space.State, bool) {
 
 // chainRoot computes a chain at root.
 func (m *mover) chainRoot(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	c, ok := m.pick(p)
 	if !ok {
 		return nil, false
@@ -196,7 +196,7 @@ func (m *mover) chainRoot(from, _ *space.State) (*space.State, bool) {
 
 // chainVector vectorises a chain over the same dimension.
 func (m *mover) chainVector(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	c, ok := m.pick(p)
 	if !ok {
 		return nil, false

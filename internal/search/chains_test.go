@@ -51,17 +51,17 @@ func TestChainMovesReachTheHandWrittenHarris(t *testing.T) {
 	stencils := funcs(t, sp, "grad_x", "grad_y", "luma")
 	output := funcs(t, sp, "output")[0]
 	others := slices.DeleteFunc(sp.Upstream(output), func(f int) bool { return slices.Contains(stencils, f) })
-	m := &mover{sp: sp, rng: rand.New(rand.NewSource(1))}
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
 	slide := func(s *space.State, of []int) *space.State {
 		t.Helper()
-		next, ok := m.slide(planOf(s), chain{owner: space.Reader{Func: output}, funcs: of}, 1, 32)
+		next, ok := m.slide(planOf(sp.Start(), s), chain{owner: space.Reader{Func: output}, funcs: of}, 1, 32)
 		if !ok {
 			t.Fatalf("cannot slide in\n%v", s)
 		}
 		return next
 	}
 	inline := func(s *space.State) *space.State {
-		p := planOf(s)
+		p := planOf(sp.Start(), s)
 		for _, f := range others {
 			p.inline(f)
 		}
@@ -119,7 +119,7 @@ func TestMovesStayLegal(t *testing.T) {
 		p := described(t, name)
 		sp := newSpace(t, name, 4)
 		rng := rand.New(rand.NewSource(4))
-		m := &mover{sp: sp, rng: rng}
+		m := newMover(sp.Start(), rng)
 		var parents []*space.State
 		for _, c := range Prototypes(sp) {
 			parents = append(parents, c.State)

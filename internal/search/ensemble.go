@@ -173,29 +173,32 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 		steps = int64(math.Ceil(float64(steps) * part))
 	}
 	each := max(1, e.m.p.Workers/n)
-	err := eachOf(n, e.m.p.Workers, func(i int) error {
-		t := e.trees[i]
+	for i, t := range e.trees {
 		t.plant(e.root, e.depth)
 		t.beat = e.beat
 		t.incumbent = e.best
-		evals, rounds := int64(math.MaxInt64), int64(math.MaxInt64)
+		t.evals, t.rounds = int64(math.MaxInt64), int64(math.MaxInt64)
 		if e.m.b.Evaluations > 0 {
-			evals = t.spent + int64(math.Ceil(float64(t.limit-t.spent)*part))
+			t.evals = t.spent + int64(math.Ceil(float64(t.limit-t.spent)*part))
 		}
 		if e.m.b.Steps > 0 {
-			rounds = t.steps + share(steps, n, i)
+			t.rounds = t.steps + share(steps, n, i)
 		}
-		for t.spent < evals && t.steps < rounds && !t.root.closed {
-			if err := t.round(inner, each, rounds-t.steps); err != nil {
-				if errors.Is(err, errBudget) || inner.Err() != nil && ctx.Err() == nil {
-					return nil
-				}
+	}
+	q := newTurns(e.trees)
+	return eachOf(n, e.m.p.Workers, func(int) error {
+		for t := q.take(); t != nil; t = q.take() {
+			err := t.turn(inner, each)
+			if errors.Is(err, errBudget) || err != nil && inner.Err() != nil && ctx.Err() == nil {
+				t.evals, err = 0, nil
+			}
+			q.give(t, err)
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return err
 }
 
 // next is the root to move to and the tree that found it; nil where no tree has

@@ -71,7 +71,7 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if err := o.Validate(); err != nil {
 		panic(err)
 	}
-	return &Evolve{sp: sp, rng: rng, o: o, mover: &mover{sp: sp, rng: rng}, credit: newCredit(len(moves)),
+	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
 		seen: seen{}, first: Prototypes(sp), born: map[uint64]birth{}}
 }
 

@@ -32,12 +32,18 @@ func newMeter(p Problem, b Budget) *meter {
 	return &meter{p: p, b: b, start: time.Now(), best: math.Inf(1)}
 }
 
-// within shortens the context to the budget's time.
+// within begins a search: it shortens the context to the budget's time and gives the
+// heap room. The function it returns ends the search.
 func (m *meter) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	if m.b.Time == 0 {
-		return context.WithCancel(ctx)
+	restore := roomy()
+	cancel := context.CancelFunc(func() {})
+	if m.b.Time > 0 {
+		ctx, cancel = context.WithDeadline(ctx, m.start.Add(m.b.Time))
 	}
-	return context.WithDeadline(ctx, m.start.Add(m.b.Time))
+	return ctx, func() {
+		cancel()
+		restore()
+	}
 }
 
 // over reports whether the time, steps or evaluations of the whole search are

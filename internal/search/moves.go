@@ -33,36 +33,43 @@ var moves = []move{
 // varied is how many of the moves need no other parent: the first ones.
 var varied = len(moves) - 1
 
-// mover makes moves.
+// mover makes moves below a state, whose decisions stay.
 type mover struct {
-	sp  *space.Space
-	rng *rand.Rand
+	sp   *space.Space
+	base *space.State
+	rng  *rand.Rand
 }
 
-// mutate draws one decision anew and keeps the others as far as they go.
+func newMover(base *space.State, rng *rand.Rand) *mover {
+	return &mover{sp: base.Space(), base: base, rng: rng}
+}
+
+// mutate draws one decision anew and keeps the others as far as they go. The state
+// it changes must be below the mover's.
 func (m *mover) mutate(from, _ *space.State) (*space.State, bool) {
-	trace := from.Trace()
-	if len(trace) == 0 {
+	open := 0
+	for s := from; s.Depth() > m.base.Depth(); s = s.Parent() {
+		open++
+	}
+	if open == 0 {
 		return nil, false
 	}
-	i := m.rng.Intn(len(trace))
-	before, _, err := m.sp.Replay(trace[:i], space.Strict)
-	if err != nil {
-		return nil, false
+	before := from
+	for range open - m.rng.Intn(open) {
+		before = before.Parent()
 	}
 	a, ok := before.Sample(m.rng)
 	if !ok {
 		return nil, false
 	}
-	changed := append(before.Next(a).Trace(), trace[i+1:]...)
-	s, _, err := m.sp.Replay(changed, space.Nearest)
+	s, _, err := before.Next(a).Replay(from.Trace(), space.Nearest)
 	return s, err == nil
 }
 
 // retile scales one tile size, wherever that tile is meant: all Funcs at that
 // place, and its owner's tasks if they are the same, keep going together.
 func (m *mover) retile(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	var places []space.Place
 	for _, d := range p.place {
 		if d.Kind != space.Compute {
@@ -130,7 +137,7 @@ func (m *mover) scale(tile, extents []int64) ([]int64, bool) {
 
 // retask cuts a Func at root, or all of them alike, into other tasks.
 func (m *mover) retask(from, _ *space.State) (*space.State, bool) {
-	p := planOf(from)
+	p := planOf(m.base, from)
 	var with []int
 	for f, d := range p.tasks {
 		if d.Kind != 0 && d.Task != nil {
@@ -160,7 +167,7 @@ func (m *mover) crossover(from, other *space.State) (*space.State, bool) {
 	if other == nil || other == from {
 		return nil, false
 	}
-	p, q := planOf(from), planOf(other)
+	p, q := planOf(m.base, from), planOf(m.base, other)
 	f := m.rng.Intn(m.sp.Funcs())
 	if !m.sp.Scheduled(f) {
 		return nil, false

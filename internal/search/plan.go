@@ -8,16 +8,21 @@ import (
 // plan says, Replay makes a legal state of it.
 type plan struct {
 	sp    *space.Space
+	base  *space.State     // what it decides stays, whatever the plan says
 	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
 	tasks []space.Decision // by Func
 }
 
 func newPlan(sp *space.Space) *plan {
-	return &plan{sp: sp, place: make([]space.Decision, sp.Funcs()), tasks: make([]space.Decision, sp.Funcs())}
+	n := sp.Funcs()
+	all := make([]space.Decision, 2*n)
+	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n:]}
 }
 
-func planOf(s *space.State) *plan {
+// planOf opens the trace of a state, for changing below base.
+func planOf(base, s *space.State) *plan {
 	p := newPlan(s.Space())
+	p.base = base
 	for _, d := range s.Trace() {
 		if d.Kind == space.Tasks {
 			p.tasks[d.Func] = d
@@ -30,15 +35,16 @@ func planOf(s *space.State) *plan {
 
 // state is the legal state nearest to the plan.
 func (p *plan) state() *space.State {
-	var trace []space.Decision
+	trace := make([]space.Decision, 0, len(p.place)+len(p.tasks))
 	for f := range p.place {
-		for _, d := range []space.Decision{p.place[f], p.tasks[f]} {
-			if d.Kind != 0 {
-				trace = append(trace, d)
-			}
+		if p.place[f].Kind != 0 {
+			trace = append(trace, p.place[f])
+		}
+		if p.tasks[f].Kind != 0 {
+			trace = append(trace, p.tasks[f])
 		}
 	}
-	s, _, err := p.sp.Replay(trace, space.Nearest)
+	s, _, err := p.base.Replay(trace, space.Nearest)
 	if err != nil {
 		panic(err) // only a Func that is not there, which a plan cannot name
 	}

@@ -39,6 +39,9 @@ type (
 	// finisher nodes know a complete node below them that is reached at once and is
 	// never a bad choice to fall back on; without it children are sampled.
 	finisher interface{ Finish() Node }
+	// drawer nodes sample a complete node below them, or themselves, as repeated calls
+	// of Sample would, without making nodes of those on the way.
+	drawer interface{ SampleDown(rng *rand.Rand) Node }
 	// varier nodes can make a complete node below them that differs a little from a
 	// guide, itself complete; false where the change drawn does not apply.
 	varier interface {
@@ -191,6 +194,9 @@ func finish(n Node, rng *rand.Rand) Node {
 }
 
 func sampleDown(n Node, rng *rand.Rand) Node {
+	if d, ok := n.(drawer); ok {
+		return d.SampleDown(rng)
+	}
 	for !n.Complete() {
 		n = n.Sample(rng)
 	}

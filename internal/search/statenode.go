@@ -22,7 +22,6 @@ type StateNode struct {
 	parent *space.State // and action, of a state not made yet
 	action space.Action
 	made   atomic.Pointer[space.State]
-	passed atomic.Pointer[[]*space.State] // see way
 }
 
 // NewStateNode makes the node of a state.
@@ -58,15 +57,23 @@ func (n *StateNode) Complete() bool { return n.State().Complete() }
 // Children implements Node: one for each of the state's actions, in their order.
 func (n *StateNode) Children(dst []Node) []Node {
 	s := n.State()
-	actions := s.Actions(nil)
+	list := actionLists.Get().(*[]space.Action)
+	actions := s.Actions((*list)[:0])
 	children := make([]StateNode, len(actions))
-	for i, a := range actions {
+	dst = slices.Grow(dst, len(actions))
+	for i := range actions {
 		c := &children[i]
-		c.parent, c.action = s, a
+		c.parent, c.action = s, actions[i]
 		dst = append(dst, c)
 	}
+	clear(actions)
+	*list = actions
+	actionLists.Put(list)
 	return dst
 }
+
+// actionLists are lists no longer in use: their memory serves again.
+var actionLists = sync.Pool{New: func() any { return new([]space.Action) }}
 
 // Sample implements Node, with the distribution of space.State.Sample.
 func (n *StateNode) Sample(rng *rand.Rand) Node {
@@ -75,6 +82,19 @@ func (n *StateNode) Sample(rng *rand.Rand) Node {
 		panic("search: no child of a complete node can be drawn")
 	}
 	return NewStateNode(n.State().Next(a))
+}
+
+// SampleDown samples until the state is complete.
+func (n *StateNode) SampleDown(rng *rand.Rand) Node {
+	s := n.State()
+	if s.Complete() {
+		return n
+	}
+	for !s.Complete() {
+		a, _ := s.Sample(rng)
+		s = s.Next(a)
+	}
+	return NewStateNode(s)
 }
 
 // Key implements Node: the coarse-to-fine hash of Adams et al.
@@ -95,10 +115,10 @@ func (n *StateNode) Unchanged(Node) bool {
 
 // Toward implements Node.
 func (n *StateNode) Toward(leaf Node) Node {
-	taken := len(n.State().Trace())
-	s, _, err := n.State().Space().Replay(leaf.(*StateNode).State().Trace()[:taken+1], space.Strict)
-	if err != nil {
-		panic(fmt.Sprintf("search: a state's own trace does not replay: %v", err))
+	depth := n.State().Depth()
+	s := leaf.(*StateNode).State()
+	for s.Parent().Depth() > depth {
+		s = s.Parent()
 	}
 	return NewStateNode(s)
 }
@@ -106,9 +126,9 @@ func (n *StateNode) Toward(leaf Node) Node {
 // Finish computes what is left at root, each Func with its first choice of tasks:
 // always valid.
 func (n *StateNode) Finish() Node {
-	s, _, err := n.State().Space().Replay(n.State().Trace(), space.Nearest)
+	s, _, err := n.State().Replay(nil, space.Nearest)
 	if err != nil {
-		panic(fmt.Sprintf("search: a state's own trace does not replay: %v", err))
+		panic(fmt.Sprintf("search: what is left of a schedule cannot be computed at root: %v", err))
 	}
 	return NewStateNode(s)
 }
@@ -117,55 +137,17 @@ func (n *StateNode) Finish() Node {
 // and keeps the others as far as they go, else it makes one of the other moves of
 // evolution. False where the move drawn does not apply.
 func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
-	g := guide.(*StateNode)
-	from, sp := g.State(), n.State().Space()
-	way := g.way()
-	own := n.State().Trace()
-	var s *space.State
-	if rng.Intn(2) == 0 {
-		if len(own) == len(way) {
-			return nil, false
-		}
-		i := len(own) + rng.Intn(len(way)-len(own))
-		a, _ := way[i].Sample(rng)
-		changed := append(way[i].Next(a).Trace(), from.Trace()[i+1:]...)
-		var err error
-		if s, _, err = sp.Replay(changed, space.Nearest); err != nil {
-			return nil, false
-		}
-	} else {
-		var ok bool
-		if s, ok = moves[1+rng.Intn(varied-1)].apply(&mover{sp: sp, rng: rng}, from, nil); !ok {
-			return nil, false
-		}
+	from, m := guide.(*StateNode).State(), newMover(n.State(), rng)
+	move := m.mutate
+	if rng.Intn(2) > 0 {
+		kind := &moves[1+rng.Intn(varied-1)]
+		move = func(from, other *space.State) (*space.State, bool) { return kind.apply(m, from, other) }
 	}
-	if len(own) > 0 && !slices.Equal(labels(own), labels(s.Trace()[:len(own)])) {
-		// Of two decisions about one thing the later one counts.
-		var err error
-		if s, _, err = sp.Replay(append(s.Trace(), own...), space.Nearest); err != nil {
-			return nil, false
-		}
+	s, ok := move(from, nil)
+	if !ok {
+		return nil, false
 	}
 	return NewStateNode(s), s.Key() != from.Key()
-}
-
-// way lists the states on the way to a complete one, itself left out. It is made
-// once: a guide is asked many times.
-func (n *StateNode) way() []*space.State {
-	if w := n.passed.Load(); w != nil {
-		return *w
-	}
-	trace := n.State().Trace()
-	way := make([]*space.State, len(trace))
-	for i := range way {
-		s, _, err := n.State().Space().Replay(trace[:i], space.Strict)
-		if err != nil {
-			panic(fmt.Sprintf("search: a state's own trace does not replay: %v", err))
-		}
-		way[i] = s
-	}
-	n.passed.Store(&way)
-	return way
 }
 
 // Labels name decisions by Func and intent.
@@ -198,7 +180,13 @@ type Model struct {
 	sp    *space.Space
 	model *cost.Model
 	mu    sync.Mutex
-	idle  []*feature.Extractor // one for each goroutine that has been here at once
+	idle  []*encoder // one for each goroutine that has been here at once
+}
+
+// encoder is an extractor and the memory for what it gives.
+type encoder struct {
+	*feature.Extractor
+	rows []feature.Schedule
 }
 
 // NewModelEvaluator evaluates nodes of sp with m, which must be of its pipeline.
@@ -210,18 +198,17 @@ func NewModelEvaluator(sp *space.Space, m *cost.Model) *Model {
 func (m *Model) Evaluate(ctx context.Context, dst []float64, batch []Node) error {
 	x := m.take()
 	defer m.put(x)
-	var rows []feature.Schedule
 	for i, n := range batch {
 		if i%64 == 63 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		rows = x.Features(n.(*StateNode).passing(), rows[:0])
-		dst[i] = m.model.Predict(rows)
+		x.rows = x.Features(n.(*StateNode).passing(), x.rows[:0])
+		dst[i] = m.model.Predict(x.rows)
 	}
 	return nil
 }
 
-func (m *Model) take() *feature.Extractor {
+func (m *Model) take() *encoder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n := len(m.idle); n > 0 {
@@ -229,10 +216,10 @@ func (m *Model) take() *feature.Extractor {
 		m.idle = m.idle[:n-1]
 		return x
 	}
-	return feature.New(m.sp)
+	return &encoder{Extractor: feature.New(m.sp)}
 }
 
-func (m *Model) put(x *feature.Extractor) {
+func (m *Model) put(x *encoder) {
 	m.mu.Lock()
 	m.idle = append(m.idle, x)
 	m.mu.Unlock()

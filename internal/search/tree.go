@@ -82,6 +82,9 @@ type tree struct {
 	spent     int64    // evaluations, over all roots
 	limit     int64    // of spent, in all
 	steps     int64
+
+	evals, rounds int64 // of spent and steps, at which it is done with this root
+	begun         int64 // of spent, at which it came to this root
 }
 
 // plant makes the tree of a new root. What it knew below it is kept if so asked.
@@ -97,7 +100,7 @@ func (t *tree) plant(root Node, depth int) {
 	}
 	t.m.hold(-t.nodes)
 	t.known, t.likes, t.here = map[uint64]*vertex{}, map[uint64]*sums{}, Solution{Cost: math.Inf(1)}
-	t.depth, t.nodes = depth, 0
+	t.depth, t.nodes, t.begun = depth, 0, t.spent
 	if kept == nil {
 		kept = &vertex{node: root, weight: 1}
 	}
@@ -146,6 +149,27 @@ func (s *simulation) evaluate(ctx context.Context, m *meter, dst []float64, batc
 	}
 	s.spent += int64(len(batch))
 	return m.evaluate(ctx, dst, batch)
+}
+
+// done says that the tree has had its part of this root.
+func (t *tree) done() bool { return t.spent >= t.evals || t.steps >= t.rounds || t.root.closed }
+
+// A turn of a tree ends after so many rounds, or so many evaluations: long enough that
+// taking turns costs nothing, and short enough that workers are done at the same time.
+const (
+	turnRounds = 16
+	turnEvals  = 256
+)
+
+// turn does a few rounds.
+func (t *tree) turn(ctx context.Context, workers int) error {
+	from := t.spent
+	for k := 0; k < turnRounds && t.spent < from+turnEvals && !t.done(); k++ {
+		if err := t.round(ctx, workers, t.rounds-t.steps); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // round does a batch of simulations, at most so many. It returns errBudget where the
@@ -239,6 +263,9 @@ func (t *tree) roll(ctx context.Context, s *simulation, guide Solution) error {
 	}
 	costed := false
 	n := last
+	if rollout == RandomRollout {
+		n = sampleDown(n, s.rng)
+	}
 	for !n.Complete() {
 		if costed = rollout == GreedyRollout || rollout == HalfGreedyRollout && s.rng.Intn(2) == 0; !costed {
 			n = n.Sample(s.rng)
