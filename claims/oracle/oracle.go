@@ -35,6 +35,8 @@ type Options struct {
 	Limit   time.Duration // on one search
 	Dropout int           // random_dropout: the chance, in percent, that the best decisions stay in a search
 	Weights *nn.Weights   // handed over in a .weights file; nil: those in the plugin
+	Narrow  bool          // both search the space without subtiling
+	Memory  int64         // limit of both on what a schedule allocates, in bytes; 0: none
 	Extra   []string      // further autoscheduler parameters
 	Keep    string        // folder to keep loop nests, featurizations and costs in; empty for none
 }
@@ -73,7 +75,9 @@ func Open(ctx context.Context, file, name, dir string, o Options) (*Oracle, erro
 	if err != nil {
 		return nil, err
 	}
-	sp, err := space.New(p, space.Adams(o.Cores))
+	within := space.Adams(o.Cores)
+	within.NoSubtiling, within.MemoryLimit = o.Narrow, o.Memory
+	sp, err := space.New(p, within)
 	if err != nil {
 		return nil, err
 	}
@@ -117,16 +121,11 @@ var bestCost = regexp.MustCompile(`(?m)^Best cost: (.*)$`)
 func (o *Oracle) Run(ctx context.Context, seed int) (*Schedule, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.o.Limit)
 	defer cancel()
-	args := []string{"-o", o.dir, "-g", o.Gen.Name, "-f", "x", "-n", "x", "-e", "schedule,featurization",
-		"-p", o.Gen.Toolchain.Halide.Plugins["adams2019"], "autoscheduler=Adams2019",
-		fmt.Sprintf("autoscheduler.parallelism=%d", o.o.Cores), "autoscheduler.beam_size=1", "target=" + o.o.Target}
+	args := o.Arguments(1)
 	if seed > 0 {
 		args = append(args, fmt.Sprintf("autoscheduler.random_dropout=%d", o.o.Dropout), fmt.Sprintf("autoscheduler.random_dropout_seed=%d", seed))
 	}
-	if o.weights != "" {
-		args = append(args, "autoscheduler.weights_path="+o.weights)
-	}
-	cmd := exec.CommandContext(ctx, o.Gen.Binary, append(args, o.o.Extra...)...)
+	cmd := exec.CommandContext(ctx, o.Gen.Binary, args...)
 	var words bytes.Buffer
 	cmd.Stderr = &words
 	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=2", "HL_PERMIT_FAILED_UNROLL=1", "HL_NUM_THREADS=1")
@@ -157,6 +156,24 @@ func (o *Oracle) Run(ctx context.Context, seed int) (*Schedule, error) {
 		err = o.keep(s, seed, found[1])
 	}
 	return s, err
+}
+
+// Arguments are those that let the Generator be scheduled by Adams2019 with a beam of
+// so many.
+func (o *Oracle) Arguments(beam int) []string {
+	args := []string{"-o", o.dir, "-g", o.Gen.Name, "-f", "x", "-n", "x", "-e", "schedule,featurization",
+		"-p", o.Gen.Toolchain.Halide.Plugins["adams2019"], "autoscheduler=Adams2019",
+		fmt.Sprintf("autoscheduler.parallelism=%d", o.o.Cores), fmt.Sprintf("autoscheduler.beam_size=%d", beam), "target=" + o.o.Target}
+	if o.weights != "" {
+		args = append(args, "autoscheduler.weights_path="+o.weights)
+	}
+	if o.o.Narrow {
+		args = append(args, "autoscheduler.disable_subtiling=1")
+	}
+	if o.o.Memory > 0 {
+		args = append(args, fmt.Sprintf("autoscheduler.memory_limit=%d", o.o.Memory))
+	}
+	return append(args, o.o.Extra...)
 }
 
 // keep copies what Adams2019 made to the folder of options, as tests have them.

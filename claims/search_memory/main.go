@@ -1,8 +1,9 @@
-// Claim: every search stays below 1 GB resident, on every app and on the Generators
-// of a folder given as argument, also when it goes on for ten minutes. Each search
-// is a process of its own; greedy and beam run to their end, the others for -time.
+// Claim: every search stays below 1 GB resident and has an answer, on every app and,
+// where a folder of Halide's source is given, on its apps, also when it goes on for
+// ten minutes. Each search is a process of its own; greedy and beam run to their end,
+// the others for -time.
 //
-//	go run ./claims/search_memory [-time 10m] [-search beam,protuner] [-only harris] [FOLDER]
+//	go run ./claims/search_memory [-time 10m] [-search greedy,beam] [-only harris] [-halide 21.0.0] [HALIDE_SOURCE]
 package main
 
 import (
@@ -10,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/claims/claim"
-	"github.com/protuner/protuner/claims/mcts_beats_beam/problem"
+	"github.com/protuner/protuner/claims/oracle"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/search"
 )
@@ -30,37 +30,29 @@ func main() {
 	each := flag.Duration("time", 10*time.Minute, "time of one search that does not end by itself")
 	names := flag.String("search", "greedy,beam,draws,anneal,mcts,protuner", "searches")
 	only := flag.String("only", "", "names of Generators; default all")
+	version := flag.String("halide", bridge.DefaultVersion, "version of Halide")
 	one := flag.String("one", "", "the Generator's source; then search it, in this process")
 	flag.Parse()
-	folder := filepath.Join(flag.Arg(0), "support")
+	generators, include, err := oracle.Suite(flag.Arg(0))
+	claim.Fail(err)
 	if *one != "" {
-		alone(*one, *names, folder, *each)
+		alone(*one, *names, *version, include, *each)
 		return
-	}
-	var sources []string
-	for _, app := range problem.Apps {
-		sources = append(sources, problem.Source(app))
-	}
-	if flag.NArg() > 0 {
-		more, err := filepath.Glob(filepath.Join(flag.Arg(0), "*", "*generator.cpp"))
-		claim.Fail(err)
-		sources = append(sources, more...)
 	}
 	self, err := os.Executable()
 	claim.Fail(err)
 	most, where, runs, failed := 0, "-", 0, 0
-	for _, source := range sources {
-		generator := strings.TrimSuffix(filepath.Base(source), "_generator.cpp")
-		if *only != "" && !slices.Contains(strings.Split(*only, ","), generator) {
-			continue
+	for _, g := range generators {
+		if g.Name != "" || *only != "" && !slices.Contains(strings.Split(*only, ","), g.String()) {
+			continue // those with a name are tiny
 		}
 		for _, name := range strings.Split(*names, ",") {
-			args := append([]string{"-one", source, "-search", name, "-time", each.String()}, flag.Args()...)
+			args := append([]string{"-one", g.File, "-search", name, "-halide", *version, "-time", each.String()}, flag.Args()...)
 			out, err := exec.CommandContext(claim.Context(), self, args...).CombinedOutput()
 			runs++
 			last := strings.TrimSpace(string(out))
 			last = last[strings.LastIndexByte(last, '\n')+1:]
-			fmt.Printf("%s, %s: %s\n", source, name, last)
+			fmt.Printf("%s, %s: %s\n", g.File, name, last)
 			peak := regexp.MustCompile(`peak (\d+) MB`).FindStringSubmatch(last)
 			if err != nil || peak == nil {
 				failed++
@@ -68,7 +60,7 @@ func main() {
 			}
 			mb, _ := strconv.Atoi(peak[1])
 			if mb > most {
-				most, where = mb, generator+", "+name
+				most, where = mb, g.String()+", "+name
 			}
 		}
 	}
@@ -76,9 +68,14 @@ func main() {
 }
 
 // alone searches and prints what this process has taken.
-func alone(source, name, folder string, each time.Duration) {
+func alone(source, name, version string, include []string, each time.Duration) {
 	ctx := claim.Context()
-	o, err := problem.Open(ctx, source, bridge.DefaultVersion, 2, folder)
+	dir, err := os.MkdirTemp("", "claim-")
+	claim.Fail(err)
+	defer os.RemoveAll(dir)
+	options := oracle.Defaults(version)
+	options.Include = include
+	o, err := oracle.Open(ctx, source, "", dir, options)
 	claim.Fail(err)
 	s, err := search.NewModel(name, nil)
 	claim.Fail(err)
@@ -86,7 +83,8 @@ func alone(source, name, folder string, each time.Duration) {
 	if name == "greedy" || name == "beam" {
 		b = search.Budget{}
 	}
-	r, err := s.Search(ctx, o.Problem(runtime.NumCPU()), b, 1)
+	p := search.Problem{Root: search.Start(o.Space), Evaluator: search.NewModelEvaluator(o.Space, o.Model), Workers: runtime.NumCPU()}
+	r, err := s.Search(ctx, p, b, 1)
 	claim.Fail(err)
 	status, err := os.ReadFile("/proc/self/status")
 	claim.Fail(err)

@@ -64,9 +64,9 @@ func (c *explainCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	sp, err := space.New(p, space.Defaults(c.Parallelism))
+	sp, err := newSpace(p, space.Defaults(c.Parallelism))
 	if err != nil {
-		return &badInput{err}
+		return err
 	}
 	near, err := sp.NearSchedule(s)
 	if err != nil {

@@ -51,6 +51,18 @@ func featuresOf(gen *bridge.Generator, s *space.State) *featured {
 	return &featured{gen, s, feature.Stages(s.Pipeline()), feature.New(s.Space()).Features(s, nil)}
 }
 
+// newSpace is a space of which every state has features.
+func newSpace(p *pipeline.Pipeline, o space.Options) (*space.Space, error) {
+	sp, err := space.New(p, o)
+	if err == nil {
+		err = feature.Fits(sp)
+	}
+	if err != nil {
+		return nil, &badInput{err}
+	}
+	return sp, nil
+}
+
 // load describes the Generator and imports the schedule.
 func (c *scheduleFlags) load(g *globals) (*featured, error) {
 	if (c.Schedule == "") == (c.Nest == "") {
@@ -67,9 +79,9 @@ func (c *scheduleFlags) load(g *globals) (*featured, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp, err := space.New(p, space.Adams(c.Parallelism))
+	sp, err := newSpace(p, space.Adams(c.Parallelism))
 	if err != nil {
-		return nil, &badInput{err}
+		return nil, err
 	}
 	all, err := sp.ImportReadings(s, 2)
 	if err != nil {
@@ -117,9 +129,9 @@ func (c *scheduleFlags) loadNest(g *globals, gen *bridge.Generator) (*featured, 
 	if err != nil {
 		return nil, &badInput{err}
 	}
-	sp, err := space.New(p, space.Adams(c.Parallelism))
+	sp, err := newSpace(p, space.Adams(c.Parallelism))
 	if err != nil {
-		return nil, &badInput{err}
+		return nil, err
 	}
 	s, err := sp.Import(string(text))
 	if err != nil {

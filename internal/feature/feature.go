@@ -173,12 +173,7 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // same surroundings, are taken over; the others are computed. The result is the same
 // to the bit.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
-	funcs, kind := s.Deciding()
-	if s.Complete() {
-		funcs = len(x.p.Funcs)
-	} else if kind == space.Tasks {
-		funcs++
-	}
+	funcs := s.Placed()
 	x.prepare(s.Root())
 	x.guessSites(funcs)
 	from := len(dst)

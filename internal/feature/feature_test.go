@@ -143,6 +143,25 @@ func TestAlongDecisions(t *testing.T) {
 	}
 }
 
+// Where all Funcs are placed before the first tasks are decided about, all stages have
+// features from then on.
+func TestAllPlacedHaveFeatures(t *testing.T) {
+	o := space.Adams(4)
+	o.NoSubtiling = true
+	sp := newSpace(t, described(t, "camera_pipe.h21"), o)
+	x, rng := feature.New(sp), rand.New(rand.NewSource(2))
+	stages := len(feature.Stages(sp.Pipeline()))
+	for s := sp.Start(); !s.Complete(); {
+		if _, kind := s.Deciding(); kind == space.Tasks {
+			if n := len(x.Features(s, nil)); n != stages {
+				t.Fatalf("%d of %d stages have features at depth %d", n, stages, s.Depth())
+			}
+		}
+		a, _ := s.Sample(rng)
+		s = s.Next(a)
+	}
+}
+
 // However states follow one another, what is taken over from others is what is
 // computed from scratch, to the bit: along random walks with a look at some of the
 // children of each state, and back at states left behind, by an extractor that

@@ -1,0 +1,122 @@
+// Claim: of pipelines small enough to try everything, every complete schedule that
+// decisions lead to compiles under real Halide and computes what a schedule without
+// any loop transformed does, under every Halide tested, for one core and for two.
+//
+//	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// target has vectors of four floats, so that a toy's loops hold several.
+const target = "x86-64-linux-sse41"
+
+func main() {
+	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
+	count := flag.Bool("count", false, "only say how many schedules there are")
+	flag.Parse()
+	ctx := claim.Context()
+	tried, wrong := 0, 0
+	for _, version := range strings.Split(*versions, ",") {
+		for _, name := range []string{"rows", "chain", "sums"} {
+			g, err := bridge.Open(ctx, bridge.Options{
+				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
+				Params:    []bridge.Param{{Name: "target", Value: target}},
+				HalideDir: filepath.Join(bridge.DataDir(), "halide", version),
+			})
+			claim.Fail(err)
+			states, schedules := everything(ctx, g)
+			bad := 0
+			if !*count {
+				bad = failures(ctx, g, schedules)
+			}
+			fmt.Printf("%s (Halide %s): %d complete states, %d schedules, %d of them wrong\n", name, version, states, len(schedules), bad)
+			tried, wrong = tried+len(schedules), wrong+bad
+		}
+	}
+	if *count {
+		return
+	}
+	claim.Say(wrong == 0 && tried >= 100, "%d of %d schedules compile and compute the right thing", tried-wrong, tried)
+}
+
+// everything lists the schedules of all complete states, each once, and counts the
+// states.
+func everything(ctx context.Context, g *bridge.Generator) (states int, out []schedule.Schedule) {
+	p, err := g.Describe(ctx)
+	claim.Fail(err)
+	reached, seen := map[uint64]bool{}, map[string]bool{}
+	for _, cores := range []int{1, 2} {
+		sp, err := space.New(p, space.Defaults(cores))
+		claim.Fail(err)
+		var walk func(s *space.State)
+		walk = func(s *space.State) {
+			if reached[s.Key()^uint64(cores)] {
+				return
+			}
+			reached[s.Key()^uint64(cores)] = true
+			if s.Complete() {
+				states++
+				if text := s.Schedule().String(); !seen[text] {
+					seen[text] = true
+					out = append(out, s.Schedule())
+				}
+			}
+			for _, a := range s.Actions(nil) {
+				walk(s.Next(a))
+			}
+		}
+		walk(sp.Start())
+	}
+	return states, out
+}
+
+// failures builds, checks and runs the schedules, and says which are wrong.
+func failures(ctx context.Context, g *bridge.Generator, schedules []schedule.Schedule) int {
+	server, err := g.Serve(ctx, bridge.ServerOptions{MemoryBytes: 8 << 30, BuildTime: time.Minute})
+	claim.Fail(err)
+	defer server.Close()
+	p, err := g.Describe(ctx)
+	claim.Fail(err)
+	_, err = measure.Reference(ctx, server, p)
+	claim.Fail(err)
+	protocol := measure.DefaultProtocol().ForPipeline(p)
+	var bad atomic.Int64
+	next := make(chan schedule.Schedule)
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for s := range next {
+				c, err := server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: protocol.Check(0, 2)})
+				if err == nil {
+					_, err = c.Run(ctx, measure.CheckOnly(protocol))
+					c.Drop()
+				}
+				if err != nil {
+					bad.Add(1)
+					fmt.Printf("%v\n%s\n", err, s)
+				}
+			}
+		})
+	}
+	for _, s := range schedules {
+		next <- s
+	}
+	close(next)
+	all.Wait()
+	return int(bad.Load())
+}

@@ -1,0 +1,65 @@
+// Pipelines so small that all their schedules can be tried.
+
+#include "Halide.h"
+
+namespace {
+
+using namespace Halide;
+
+// A stencil over rows, without a boundary condition, of a Func that reads the input.
+class Rows : public Generator<Rows> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func twice("twice");
+        twice(x, y) = 2.0f * input(x, y);
+        output(x, y) = twice(x, y) + twice(x, y + 1) + twice(x, y + 2);
+        input.set_estimates({{0, 8}, {0, 10}});
+        output.set_estimates({{0, 8}, {0, 8}});
+    }
+};
+
+// A chain of three Funcs in one dimension, with a boundary condition at its end.
+class Chain : public Generator<Chain> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func bounded = BoundaryConditions::repeat_edge(input);
+        Func difference("difference"), square("square");
+        difference(x) = bounded(x + 1) - bounded(x - 1);
+        square(x) = difference(x) * difference(x);
+        output(x) = square(x) + square(x + 1);
+        input.set_estimates({{0, 24}});
+        output.set_estimates({{0, 24}});
+    }
+};
+
+// A reduction over rows, read twice.
+class Sums : public Generator<Sums> {
+public:
+    Input<Buffer<int32_t, 2>> input{"input"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        RDom r(0, 6, "r");
+        Func sum("sum");
+        sum(x) = 0;
+        sum(x) += input(x, r);
+        output(x) = sum(x) + sum(x + 1);
+        input.set_estimates({{0, 65}, {0, 6}});
+        output.set_estimates({{0, 64}});
+    }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(Rows, rows)
+HALIDE_REGISTER_GENERATOR(Chain, chain)
+HALIDE_REGISTER_GENERATOR(Sums, sums)
