@@ -101,6 +101,12 @@ type placeMemory struct {
 	size           []int64
 }
 
+// ratios remembers how far sizes are apart: a place is compared with many.
+type ratios [64]struct { // by hash
+	a, b int64
+	far  float64
+}
+
 // places are where a, a Compute action, stores and computes. What it gives lasts
 // until it is asked again.
 func (m *placeMemory) places(path []*Nest, a *Action) (store, compute Place) {
@@ -166,7 +172,7 @@ func (s *State) task(tasks []int64, f int) []int64 {
 // the logarithms of the ratios of tile sizes. Loops of another stage are compared
 // by position, which for images means the same thing, at a price that no
 // difference of sizes outweighs a little of.
-func far(p, want Place) float64 {
+func (r *ratios) far(p, want Place) float64 {
 	switch {
 	case p.Func < 0 && want.Func < 0:
 		return 0
@@ -180,7 +186,7 @@ func far(p, want Place) float64 {
 		d = 8
 	}
 	for i := range min(len(p.Tile), len(want.Tile)) {
-		d += farSize(p.Tile[i], want.Tile[i])
+		d += r.farSize(p.Tile[i], want.Tile[i])
 	}
 	return d
 }
@@ -199,7 +205,18 @@ func farTask(have, want []int64) float64 {
 	return d
 }
 
-// farSize is the logarithm of the ratio of two sizes.
+func (r *ratios) farSize(a, b int64) float64 {
+	if a == b {
+		return 0
+	}
+	known := &r[uint64(a*31+b)*0x9e3779b97f4a7c15>>58]
+	if known.a != a || known.b != b {
+		known.a, known.b, known.far = a, b, farSize(a, b)
+	}
+	return known.far
+}
+
+// farSize is the logarithm of the ratio of two sizes, without its sign.
 func farSize(a, b int64) float64 {
 	if a == b {
 		return 0

@@ -32,7 +32,7 @@ func (s *State) computeActions(dst []Action, f int) []Action {
 			cuts[fam.level] = make([]*site, len(fam.tiles))
 		}
 	}
-	p.each(func(a *Action, tile int) {
+	p.each(nil, func(a *Action, tile int) {
 		if a.Tile != nil {
 			a.cut = cuts[a.Level][tile]
 		}

@@ -21,6 +21,7 @@ type placing struct {
 	called  []float64 // per Func, where it is inlined; made when asked for
 	places  placeMemory
 	near    shortlist
+	ratios  ratios
 	action  Action // that each is at
 }
 
@@ -63,8 +64,9 @@ func product(size []int64) float64 {
 
 // each calls do with every action of the families, in the order of families,
 // before the pruning that needs more than the levels there are; and with the number
-// of its tile in its family. The action is do's for the time of the call.
-func (p *placing) each(do func(a *Action, tile int)) {
+// of its tile in its family. The action is do's for the time of the call. Those with
+// a tile that skip, unless nil, is true of are left out.
+func (p *placing) each(skip func(a *Action) bool, do func(a *Action, tile int)) {
 	for i := 0; i < len(p.fams); i++ {
 		fam := &p.fams[i]
 		a := fam.action(p.f)
@@ -77,6 +79,9 @@ func (p *placing) each(do func(a *Action, tile int)) {
 			flat := p.fams[i].action(p.f)
 			for k, t := range fam.tiles {
 				a.Tile, flat.Tile = t, t
+				if p.action = a; skip != nil && skip(&p.action) {
+					continue
+				}
 				p.eachInner(fam, a, k, do)
 				p.action = flat
 				do(&p.action, k)
@@ -84,6 +89,9 @@ func (p *placing) each(do func(a *Action, tile int)) {
 		default:
 			for k, t := range fam.tiles {
 				a.Tile = t
+				if p.action = a; skip != nil && skip(&p.action) {
+					continue
+				}
 				p.eachInner(fam, a, k, do)
 			}
 		}

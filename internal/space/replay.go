@@ -3,6 +3,7 @@ package space
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 )
@@ -154,13 +155,16 @@ func (s *State) nearest(want *Decision, f int) (*State, bool) {
 	p := s.placing(f, false)
 	defer p.free()
 	p.fams = slices.DeleteFunc(p.fams, func(fam family) bool { return fam.vector != vector })
-	p.each(func(a *Action, _ int) {
-		store, compute := p.places.places(p.path, a)
-		p.near.add(a, 2*far(compute, want.Compute)+far(store, want.Store))
-	})
-	for _, o := range p.near.order {
-		if a := p.near.actions[o.at]; p.legal(&a) {
-			return s.Next(a), o.far == 0 && vector == want.Vector
+	// Mostly one of the first is legal; where none is, more are looked at.
+	for from, most := 0, fewRepairs; ; from, most = most, maxRepairs {
+		p.rankNearest(want, most)
+		for _, o := range p.near.order[min(from, len(p.near.order)):] {
+			if a := p.near.actions[o.at]; p.legal(&a) {
+				return s.Next(a), o.far == 0 && vector == want.Vector
+			}
+		}
+		if most == maxRepairs || len(p.near.order) < most {
+			break
 		}
 	}
 	if a := (Action{Kind: Compute, Func: f, Vector: vector}); p.legal(&a) {
@@ -171,12 +175,34 @@ func (s *State) nearest(want *Decision, f int) (*State, bool) {
 	return s.Next(a), a.Kind == want.Kind && a.Vector == want.Vector && store.Equal(want.Store) && compute.Equal(want.Compute)
 }
 
-// maxRepairs bounds how many placements are built to find the nearest legal one.
-const maxRepairs = 128
+// rankNearest lists so many of the placements that are nearest to want.
+func (p *placing) rankNearest(want *Decision, most int) {
+	p.near.empty()
+	p.near.most = most
+	p.each(func(a *Action) bool {
+		// Tiles say where it is stored, and being computed elsewhere only adds to it.
+		store, _ := p.places.places(p.path, a)
+		return p.ratios.far(store, want.Store) >= p.near.enough()
+	}, func(a *Action, _ int) {
+		store, compute := p.places.places(p.path, a)
+		far := p.ratios.far(store, want.Store)
+		if far < p.near.enough() {
+			p.near.add(a, 2*p.ratios.far(compute, want.Compute)+far)
+		}
+	})
+}
 
-// shortlist keeps the maxRepairs nearest actions, nearest first and of equally
-// near ones the first first.
+// maxRepairs bounds how many placements are built to find the nearest legal one, and
+// fewRepairs how many are at first.
+const (
+	maxRepairs = 128
+	fewRepairs = 4
+)
+
+// shortlist keeps the nearest actions, nearest first and of equally near ones the
+// first first.
 type shortlist struct {
+	most    int
 	order   []nearAction
 	actions []Action // not in order
 }
@@ -186,14 +212,22 @@ type nearAction struct {
 	at  int // in actions
 }
 
+// enough is how far an action must not be to come into the list.
+func (l *shortlist) enough() float64 {
+	if len(l.order) < l.most {
+		return math.Inf(1)
+	}
+	return l.order[l.most-1].far
+}
+
 func (l *shortlist) add(a *Action, far float64) {
+	if far >= l.enough() {
+		return
+	}
 	at := len(l.order)
-	if at == maxRepairs {
-		if far >= l.order[at-1].far {
-			return
-		}
+	if at == l.most {
 		at = l.order[at-1].at
-		l.order = l.order[:maxRepairs-1]
+		l.order = l.order[:l.most-1]
 		l.actions[at] = *a
 	} else {
 		l.actions = append(l.actions, *a)
