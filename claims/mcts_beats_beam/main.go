@@ -4,49 +4,63 @@
 // least 20%. Every state that is costed counts. Both search Adams et al.'s space,
 // with the weights that Halide ships.
 //
-//	go run ./claims/mcts_beats_beam [-times 10] [-seeds 3] [-only harris,hist] [-search protuner]
+//	go run ./claims/mcts_beats_beam [-times 10] [-seeds 3] [-first 1] [-only harris,hist] [-search protuner]
 //
-// With several names after -search it prints the table of docs/search.md; the claim
-// is about the first.
+// With several names after -search the claim is about the first. -table prints the
+// ablation table of docs/search.md instead, and claims nothing.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/protuner/protuner/claims/claim"
-	"github.com/protuner/protuner/claims/mcts_beats_beam/problem"
+	"github.com/protuner/protuner/claims/problem"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/search"
 )
 
+// target is an app to search and what the beam finds there.
+type target struct {
+	app  string
+	p    search.Problem
+	beam search.Result
+}
+
 func main() {
 	times := flag.Float64("times", 1, "evaluations, in those of the beam")
 	seeds := flag.Int("seeds", 3, "seeds")
+	first := flag.Int("first", 1, "the first of them")
+	ablate := flag.Bool("table", false, "print what each option beyond the paper brings")
+	evaluations := flag.Int64("evaluations", 10000, "evaluations a search for -table")
 	only := flag.String("only", strings.Join(problem.Apps, ","), "apps, comma-separated")
 	names := flag.String("search", "protuner", "searches, comma-separated")
 	flag.Parse()
 	ctx := claim.Context()
 
-	type target struct {
-		app  string
-		p    search.Problem
-		beam search.Result
-	}
 	var targets []target
 	for _, app := range strings.Split(*only, ",") {
 		o, err := problem.Open(ctx, problem.Source(app), bridge.DefaultVersion, 2)
 		claim.Fail(err)
 		p := o.Problem(runtime.NumCPU())
+		if *ablate {
+			targets = append(targets, target{app: app, p: p})
+			continue
+		}
 		r, err := search.NewBeam(search.BeamDefaults()).Search(ctx, p, search.Budget{}, 1)
 		claim.Fail(err)
 		fmt.Printf("%s: the beam finds %.6g with %d evaluations in %v\n", app, r.Cost, r.Evaluations, r.Elapsed.Round(time.Millisecond))
 		targets = append(targets, target{app, p, r})
+	}
+	if *ablate {
+		table(ctx, targets, *evaluations, *seeds)
+		os.Exit(0)
 	}
 	mean, worst := 0.0, 0.0
 	for i, name := range strings.Split(*names, ",") {
@@ -58,7 +72,7 @@ func main() {
 			start := time.Now()
 			for seed := range *seeds {
 				b := search.Budget{Evaluations: int64(*times * float64(t.beam.Evaluations))}
-				r, err := s.Search(ctx, t.p, b, int64(seed+1))
+				r, err := s.Search(ctx, t.p, b, int64(*first+seed))
 				claim.Fail(err)
 				ratios = append(ratios, r.Cost/t.beam.Cost)
 				sum += math.Log(r.Cost/t.beam.Cost) / float64(len(targets)**seeds)

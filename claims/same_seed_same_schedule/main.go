@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/protuner/protuner/claims/claim"
-	"github.com/protuner/protuner/claims/mcts_beats_beam/problem"
+	"github.com/protuner/protuner/claims/problem"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/search"
 )

@@ -10,31 +10,50 @@ import (
 // rerunSuffix on a name runs that search again and again with new seeds.
 const rerunSuffix = "_reruns"
 
+// Addition is an option beyond the paper: On turns it on in a configuration, Off off.
+type Addition struct {
+	Name    string
+	On, Off func(*MCTSOptions)
+}
+
+// Additions lists all of them, in the order of docs/search.md.
+func Additions() []Addition {
+	type o = MCTSOptions
+	return []Addition{
+		{"vary", func(o *o) { o.Vary = 0.9 }, func(o *o) { o.Vary = 0 }},
+		{"lazy", func(o *o) { o.Lazy = true }, func(o *o) { o.Lazy = false }},
+		{"transpose", func(o *o) { o.Transpose = true }, func(o *o) { o.Transpose = false }},
+		{"keep", func(o *o) { o.KeepSubtree = true }, func(o *o) { o.KeepSubtree = false }},
+		{"widen", func(o *o) { o.Widen = 2 }, func(o *o) { o.Widen = 0 }},
+		{"rave", func(o *o) { o.Share, o.ShareDepth = 100, -1 }, func(o *o) { o.Share, o.ShareDepth = 0, -1 }},
+		{"siblings", func(o *o) { o.Share, o.ShareDepth = 100, 2 }, func(o *o) { o.Share, o.ShareDepth = 0, -1 }},
+		{"spread", func(o *o) { o.Formula = Spread }, func(o *o) { o.Formula = Product }},
+		{"shrink", func(o *o) { o.Shrink = 0.8 }, func(o *o) { o.Shrink = 1 }},
+		{"batch", func(o *o) { o.Batch = 8 }, func(o *o) { o.Batch = 1 }},
+		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
+		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
+		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
+	}
+}
+
 // Extensions are configurations beyond the paper, by name: "protuner", which is what
-// tuning uses, and the paper's default with one option each, for ablations.
-// docs/search.md says what each brings.
+// tuning uses, and "mcts_" with the name of an addition, which is the paper's default
+// with that on; for "mcts_batch" in an ensemble of two trees, of which each keeps all
+// workers busy. docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
-	with := func(change func(*MCTSOptions)) MCTSOptions {
+	all := map[string]MCTSOptions{}
+	for _, a := range Additions() {
 		o := MCTSDefaults()
-		change(&o)
-		return o
+		a.On(&o)
+		all["mcts_"+a.Name] = o
 	}
-	return map[string]MCTSOptions{
-		"protuner":       with(func(o *MCTSOptions) { o.Vary, o.Lead = 0.9, 0.5 }),
-		"mcts_lazy":      with(func(o *MCTSOptions) { o.Lazy = true }),
-		"mcts_transpose": with(func(o *MCTSOptions) { o.Transpose = true }),
-		"mcts_keep":      with(func(o *MCTSOptions) { o.KeepSubtree = true }),
-		"mcts_widen":     with(func(o *MCTSOptions) { o.Widen = 2 }),
-		"mcts_rave":      with(func(o *MCTSOptions) { o.Share = 100 }),
-		"mcts_siblings":  with(func(o *MCTSOptions) { o.Share, o.ShareDepth = 100, 2 }),
-		"mcts_spread":    with(func(o *MCTSOptions) { o.Formula = Spread }),
-		"mcts_shrink":    with(func(o *MCTSOptions) { o.Shrink = 0.8 }),
-		"mcts_batch":     with(func(o *MCTSOptions) { o.Standard, o.Greedy, o.Batch = 1, 1, 8 }),
-		"mcts_prior":     with(func(o *MCTSOptions) { o.Prior = 1 }),
-		"mcts_vary":      with(func(o *MCTSOptions) { o.Vary = 0.5 }),
-		"mcts_lead":      with(func(o *MCTSOptions) { o.Lead = 0.5 }),
-		"mcts_front":     with(func(o *MCTSOptions) { o.Front = 3 }),
-	}
+	batch := all["mcts_batch"]
+	batch.Standard, batch.Greedy = 1, 1
+	all["mcts_batch"] = batch
+	best := MCTSDefaults()
+	best.Vary, best.Lead = 0.9, 0.5
+	all["protuner"] = best
+	return all
 }
 
 func configurations() map[string]MCTSOptions {
