@@ -2,14 +2,12 @@ package cost_test
 
 import (
 	"math/rand"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/protuner/protuner/internal/cost"
 	"github.com/protuner/protuner/internal/feature"
-	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -19,14 +17,7 @@ import (
 func BenchmarkSteps(b *testing.B) {
 	for _, name := range []string{"conv_layer", "unsharp", "harris", "bilateral_grid", "camera_pipe"} {
 		b.Run(name, func(b *testing.B) {
-			text, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".h21.json"))
-			if err != nil {
-				b.Fatal(err)
-			}
-			p, err := pipeline.Decode(text)
-			if err != nil {
-				b.Fatal(err)
-			}
+			p := pipelinetest.Described(b, name+".h21")
 			sp, err := space.New(p, space.Adams(2))
 			if err != nil {
 				b.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -43,13 +44,7 @@ func goldens(t testing.TB) []golden {
 		base := strings.TrimSuffix(file, ".cost")
 		name := filepath.Base(base)
 		g := golden{name: name}
-		b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name[:strings.LastIndex(name, ".")]+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if g.p, err = pipeline.Decode(b); err != nil {
-			t.Fatal(err)
-		}
+		g.p = pipelinetest.Described(t, name[:strings.LastIndex(name, ".")])
 		sp, err := space.New(g.p, space.Adams(2))
 		if err != nil {
 			t.Fatal(err)

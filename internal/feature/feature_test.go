@@ -12,21 +12,9 @@ import (
 
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
-
-func described(t testing.TB, name string) *pipeline.Pipeline {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 func newSpace(t testing.TB, p *pipeline.Pipeline, o space.Options) *space.Space {
 	t.Helper()
@@ -56,7 +44,7 @@ func goldens(t testing.TB) []golden {
 	for _, file := range files {
 		base := strings.TrimSuffix(file, ".nest")
 		g := golden{name: filepath.Base(base)}
-		sp := newSpace(t, described(t, g.name[:strings.LastIndex(g.name, ".")]), space.Adams(2))
+		sp := newSpace(t, pipelinetest.Described(t, g.name[:strings.LastIndex(g.name, ".")]), space.Adams(2))
 		nest, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -98,16 +86,9 @@ func TestGoldenFeatures(t *testing.T) {
 // spaces are all golden descriptions that can be scheduled.
 func spaces(t testing.TB) map[string]*space.Space {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "pipeline", "testdata", "*.h21.json"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d descriptions (%v)", len(files), err)
-	}
 	out := map[string]*space.Space{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		if p := described(t, name); len(p.Refusals) == 0 {
-			out[name] = newSpace(t, p, space.Adams(4))
-		}
+	for _, name := range pipelinetest.Schedulable(t) {
+		out[name] = newSpace(t, pipelinetest.Described(t, name), space.Adams(4))
 	}
 	return out
 }
@@ -148,7 +129,7 @@ func TestAlongDecisions(t *testing.T) {
 func TestAllPlacedHaveFeatures(t *testing.T) {
 	o := space.Adams(4)
 	o.NoSubtiling = true
-	sp := newSpace(t, described(t, "camera_pipe.h21"), o)
+	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), o)
 	x, rng := feature.New(sp), rand.New(rand.NewSource(2))
 	stages := len(feature.Stages(sp.Pipeline()))
 	for s := sp.Start(); !s.Complete(); {
@@ -167,16 +148,9 @@ func TestAllPlacedHaveFeatures(t *testing.T) {
 // children of each state, and back at states left behind, by an extractor that
 // remembers all, by one that hardly remembers anything, and by new ones.
 func TestIncrementalIsFromScratch(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "pipeline", "testdata", "*.h21.json"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d descriptions (%v)", len(files), err)
-	}
 	states := 0
-	for _, file := range files {
-		p := described(t, strings.TrimSuffix(filepath.Base(file), ".json"))
-		if len(p.Refusals) > 0 {
-			continue
-		}
+	for _, name := range pipelinetest.Schedulable(t) {
+		p := pipelinetest.Described(t, name)
 		for _, o := range []space.Options{space.Adams(1), space.Adams(4), space.Defaults(16)} {
 			sp := newSpace(t, p, o)
 			all, few := feature.New(sp), feature.New(sp)
@@ -300,7 +274,7 @@ func TestFeaturesDoNotAllocate(t *testing.T) {
 // Regions that are empty are refused with the Func's name; so are those with so many
 // points that features could not hold what is computed of them.
 func TestExtentsRefused(t *testing.T) {
-	p := *described(t, "harris.h21")
+	p := *pipelinetest.Described(t, "harris.h21")
 	p.Funcs = slices.Clone(p.Funcs)
 	estimated := func(extent int64) *pipeline.Pipeline {
 		p.Funcs[0].Estimate = slices.Clone(p.Funcs[0].Estimate)

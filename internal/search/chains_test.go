@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -116,7 +117,7 @@ func TestEvolutionFindsSlidingChains(t *testing.T) {
 // each kind of move changes something sometimes.
 func TestMovesStayLegal(t *testing.T) {
 	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21"} {
-		p := described(t, name)
+		p := pipelinetest.Described(t, name)
 		sp := newSpace(t, name, 4)
 		rng := rand.New(rand.NewSource(4))
 		m := newMover(sp.Start(), rng)
@@ -162,7 +163,7 @@ func TestPrototypesDiffer(t *testing.T) {
 				t.Errorf("%s: %s is there twice", name, c.Origin)
 			}
 			seen[c.Hash] = true
-			if err := c.Schedule.Check(described(t, name).Binding()); err != nil {
+			if err := c.Schedule.Check(pipelinetest.Described(t, name).Binding()); err != nil {
 				t.Errorf("%s: %s: %v", name, c.Origin, err)
 			}
 		}

@@ -4,32 +4,16 @@ import (
 	"context"
 	"errors"
 	"math/rand"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
-// described loads a golden description of package pipeline.
-func described(t testing.TB, name string) *pipeline.Pipeline {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Decode(b)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return p
-}
-
 func newSpace(t testing.TB, name string, cores int) *space.Space {
 	t.Helper()
-	sp, err := space.New(described(t, name), space.Defaults(cores))
+	sp, err := space.New(pipelinetest.Described(t, name), space.Defaults(cores))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +67,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Run("candidates", func(t *testing.T) {
 				for _, p := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "scan.h21", "multi_output.h21"} {
-					d := described(t, p)
+					d := pipelinetest.Described(t, p)
 					s := newStrategy(t, name, newSpace(t, p, 4), 1)
 					run(t, s, 4, 10, func(c Candidate) Outcome {
 						if c.State == nil || !c.State.Complete() || c.Origin == "" {

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/feature"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
 // adams is the space of a golden description as Adams et al.'s code has it.
 func adams(t testing.TB, name string, cores int) *space.Space {
 	t.Helper()
-	sp, err := space.New(described(t, name), space.Adams(cores))
+	sp, err := space.New(pipelinetest.Described(t, name), space.Adams(cores))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestSearchersOnPipelines(t *testing.T) {
 			keys := map[uint64]bool{}
 			for _, c := range Candidates(r.Top, name) {
 				k := c.State.StructuralHash(1)
-				if keys[k] || c.Schedule.Check(described(t, pipe).Binding()) != nil || c.Hash != c.Schedule.Hash() {
+				if keys[k] || c.Schedule.Check(pipelinetest.Described(t, pipe).Binding()) != nil || c.Hash != c.Schedule.Hash() {
 					t.Errorf("%s, %s: candidate %016x", name, pipe, c.Hash)
 				}
 				keys[k] = true

@@ -1,74 +1,13 @@
 package space
 
 import (
-	"encoding/json"
 	"math/rand"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
-	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
-
-// described loads a golden description of package pipeline.
-func described(t testing.TB, name string) *pipeline.Pipeline {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Decode(b)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return p.WithStructure(structure(t, name))
-}
-
-// structure gives the directives that a golden was described after.
-func structure(t testing.TB, name string) []string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", "goldens.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all struct {
-		Descriptions []struct {
-			Name      string
-			Structure []schedule.Directive
-		}
-	}
-	if err := json.Unmarshal(b, &all); err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, d := range all.Descriptions {
-		if name == d.Name+".h21" {
-			for _, s := range d.Structure {
-				out = append(out, s.String())
-			}
-		}
-	}
-	return out
-}
-
-// goldens names the golden descriptions that can be scheduled.
-func goldens(t testing.TB) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "pipeline", "testdata", "*.h21.json"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("golden descriptions: %d files, %v", len(files), err)
-	}
-	var out []string
-	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".json")
-		if len(described(t, name).Refusals) == 0 {
-			out = append(out, name)
-		}
-	}
-	return out
-}
 
 func newSpace(t testing.TB, p *pipeline.Pipeline, o Options) *Space {
 	t.Helper()
@@ -93,12 +32,12 @@ func rollout(s *State, rng *rand.Rand) *State {
 // splits reductions with guards, and is rebuilt by its own trace, also through the
 // text form.
 func TestDrawnSchedules(t *testing.T) {
-	for _, name := range goldens(t) {
+	for _, name := range pipelinetest.Schedulable(t) {
 		t.Run(name, func(t *testing.T) {
-			p := described(t, name)
+			p := pipelinetest.Described(t, name)
 			binding := p.Binding()
 			if base, _, ok := strings.Cut(name, "_"); ok && len(p.Structure) > 0 {
-				binding = described(t, base+".h21").Binding() // what the structure is applied to
+				binding = pipelinetest.Described(t, base+".h21").Binding() // what the structure is applied to
 			}
 			for _, o := range []Options{Defaults(2), Adams(16), Defaults(1)} {
 				sp := newSpace(t, p, o)

@@ -4,13 +4,15 @@ import (
 	"math/rand"
 	"strings"
 	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
 // A nest is found again from its text: the same loops with the same bounds.
 func TestImportOfOwnText(t *testing.T) {
-	for _, name := range goldens(t) {
+	for _, name := range pipelinetest.Schedulable(t) {
 		t.Run(name, func(t *testing.T) {
-			p := described(t, name)
+			p := pipelinetest.Described(t, name)
 			for _, o := range []Options{Defaults(2), Adams(16), Adams(1)} {
 				sp := newSpace(t, p, o)
 				rng := rand.New(rand.NewSource(7))
@@ -70,7 +72,7 @@ a 1 4 (0, 0) t p
 
 // A partial schedule's text gives the partial schedule.
 func TestImportOfPartial(t *testing.T) {
-	sp := newSpace(t, described(t, "harris.h21"), Adams(2))
+	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), Adams(2))
 	rng := rand.New(rand.NewSource(5))
 	for range 20 {
 		s := sp.Start()

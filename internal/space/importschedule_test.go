@@ -3,29 +3,19 @@ package space_test
 import (
 	"errors"
 	"math/rand"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/feature"
-	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 )
 
 func spaceOf(t testing.TB, name string, o space.Options) *space.Space {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".h21.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sp, err := space.New(p, o)
+	sp, err := space.New(pipelinetest.Described(t, name+".h21"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package space
 import (
 	"math/rand"
 	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
 // What is found legal before it is built is within the limits once it is, and what
@@ -15,7 +17,7 @@ func TestLegalBeforeBuilt(t *testing.T) {
 	refused := 0
 	for _, name := range []string{"harris.h21", "hist.h21", "camera_pipe.h21"} {
 		for _, o := range []Options{tight, Defaults(2), memory, Adams(1)} {
-			sp := newSpace(t, described(t, name), o)
+			sp := newSpace(t, pipelinetest.Described(t, name), o)
 			rng := rand.New(rand.NewSource(8))
 			for range 4 {
 				for s := sp.Start(); !s.Complete(); {
@@ -87,7 +89,7 @@ func TestNoDuplicates(t *testing.T) {
 // Mullapudi's space has one level of tiles at most, no Func inside two Funcs, and
 // decides about tasks last.
 func TestNoSubtiling(t *testing.T) {
-	sp := newSpace(t, described(t, "camera_pipe.h21"), narrow(4))
+	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), narrow(4))
 	rng := rand.New(rand.NewSource(6))
 	for range 30 {
 		s, depth := sp.Start(), -1

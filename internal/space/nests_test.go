@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
 // testdata/nests holds decisions, replayed on golden descriptions, with the loop
@@ -28,7 +30,7 @@ func TestNests(t *testing.T) {
 		if d.HasArg("adams") {
 			o = Adams(cores)
 		}
-		sp := newSpace(t, described(t, name), o)
+		sp := newSpace(t, pipelinetest.Described(t, name), o)
 		trace, err := sp.ParseTrace(d.Input)
 		if err != nil {
 			return fmt.Sprintln(err)

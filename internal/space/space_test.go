@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -296,7 +297,7 @@ func documented(s *State, as []Action) []float64 {
 }
 
 func TestStatesAreShared(t *testing.T) {
-	sp := newSpace(t, described(t, "harris.h21"), Defaults(2))
+	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), Defaults(2))
 	want := rollout(sp.Start(), rand.New(rand.NewSource(9))).Key()
 	var group sync.WaitGroup
 	for range 4 {
@@ -311,7 +312,7 @@ func TestStatesAreShared(t *testing.T) {
 
 // A step changes the path to what it touches and nothing else.
 func TestSharing(t *testing.T) {
-	sp := newSpace(t, described(t, "harris.h21"), Defaults(2))
+	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), Defaults(2))
 	var s *State
 	for s = sp.Start(); !s.Complete(); {
 		f, kind := s.Deciding()

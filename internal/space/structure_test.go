@@ -3,6 +3,8 @@ package space
 import (
 	"math/rand"
 	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
 // What two states differ in shows from the depth on that the comment of
@@ -44,7 +46,7 @@ func TestStructuralHash(t *testing.T) {
 
 // Finer hashes tell apart whatever coarser ones do, and the finest no more than Key.
 func TestStructuralHashRefines(t *testing.T) {
-	sp := newSpace(t, described(t, "harris.h21"), Adams(2))
+	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), Adams(2))
 	rng := rand.New(rand.NewSource(4))
 	coarser := map[[2]uint64]uint64{} // by depth and hash, the hash one depth less
 	depths := map[uint64]uint64{}     // by Key, the finest hash

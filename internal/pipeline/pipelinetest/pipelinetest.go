@@ -1,0 +1,78 @@
+// Package pipelinetest gives the tests of other packages the golden descriptions of
+// package pipeline.
+package pipelinetest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// dir is where they are, seen from the folder of a package in internal, where its
+// tests run.
+var dir = filepath.Join("..", "pipeline", "testdata")
+
+// Described is the golden description of that name ("harris.h21": harris as Halide
+// 21 has it), with the directives that it was made after.
+func Described(t testing.TB, name string) *pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.Decode(read(t, name+".json"))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return p.WithStructure(structure(t, name))
+}
+
+// Schedulable names the golden descriptions of Halide 21 that can be scheduled.
+func Schedulable(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.h21.json"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d golden descriptions, %v", len(files), err)
+	}
+	var out []string
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".json")
+		if len(Described(t, name).Refusals) == 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// structure gives the directives that a golden was described after.
+func structure(t testing.TB, name string) []string {
+	t.Helper()
+	var all struct {
+		Descriptions []struct {
+			Name      string
+			Structure []schedule.Directive
+		}
+	}
+	if err := json.Unmarshal(read(t, "goldens.json"), &all); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, d := range all.Descriptions {
+		if base, _, _ := strings.Cut(name, "."); base == d.Name {
+			for _, s := range d.Structure {
+				out = append(out, s.String())
+			}
+		}
+	}
+	return out
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
