@@ -32,7 +32,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "sums"} {
+		for _, name := range []string{"rows", "chain", "open", "sums"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},

@@ -11,6 +11,7 @@ type loopVar struct {
 	name      string
 	loop      int // which of the stage's loops it is part of
 	extent    int64
+	least     int64 // iterations that there are whenever it runs: see shorten
 	pure      bool
 	there     bool // the loop exists; splits by one leave only one of two
 	whole     bool // not the inner part of any split
@@ -23,9 +24,10 @@ type loopVar struct {
 
 // stageLoops is a stage's schedule in the making.
 type stageLoops struct {
-	vars  []loopVar // innermost first, in groups of one per loop: one per level
-	names map[string]bool
-	split []schedule.Directive
+	vars    []loopVar // innermost first, in groups of one per loop: one per level
+	names   map[string]bool
+	split   []schedule.Directive
+	partial bool // a tile may hold less than its factor wherever it is, not only at the end
 }
 
 // place is where a Func ends up.
@@ -112,14 +114,43 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 		out.names[l.Var] = true
 		out.vars = append(out.vars, loopVar{
 			name: l.Var, loop: i, pure: l.Pure, there: true, whole: true,
-			extent: extent(around[i]), constant: around[i].Constant,
+			extent: extent(around[i]), least: extent(around[i]), constant: around[i].Constant,
 			vector: i == n.VectorLoop, parallel: l.Pure && n.Parallel,
 		})
 	}
+	w.shorten(out, n, parent)
 	for i := n.VectorLoop - 1; i >= 0 && out.vars[i].pure; i-- {
 		out.vars[i], out.vars[i+1] = out.vars[i+1], out.vars[i]
 	}
 	return out
+}
+
+// shorten finds where the loops of a stage can be shorter than the bounds of the level
+// they are in say. Of a Func that slides Halide computes in an iteration no more than
+// those before have not: a step. That goes for what it reads too, so it is taken to go
+// for all that is computed there. And in a tile that is not full anything may be short.
+func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
+	if parent.IsRoot() {
+		return
+	}
+	st := &w.sp.stages[n.stageNumber()]
+	if w.stages[parent.stageNumber()].partial {
+		for i := range s.vars {
+			s.vars[i].least = 1
+		}
+		return
+	}
+	slides := func(c *Nest) bool { return c.Func != parent.Func && !slices.Contains(parent.StoreAt, c.Func) }
+	if !slices.ContainsFunc(parent.Children, slides) {
+		return
+	}
+	parent.eachStep(n.Func, func(dim int, step, overlap int64) {
+		for i, l := range st.Loops {
+			if l.PureDim == dim && step > 0 && overlap > 0 {
+				s.vars[i].least = min(s.vars[i].least, step)
+			}
+		}
+	})
 }
 
 // vectorised is the innermost loop that is there of those vectorised.
@@ -188,9 +219,10 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			v.there, v.extent = false, 1
 		default:
 			tail := w.tail(st, v, factor)
+			s.partial = s.partial || tail == guard && factor > v.least
 			inner := *v
 			inner.name = s.fresh(v.name)
-			inner.extent, inner.parallel, inner.whole = factor, false, false
+			inner.extent, inner.least, inner.parallel, inner.whole = factor, factor, false, false
 			inner.constant = tail != guard
 			s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
 				Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{factor}, Word: tail})
@@ -247,8 +279,8 @@ const (
 //     cannot repeat or add iterations: guard.
 //   - Where computing more of the Func than required reads no more of any input
 //     and asks for no more of any output, rounding up costs least.
-//   - Elsewhere pure definitions shift the last tile inwards, if a tile fits at
-//     all, and updates guard.
+//   - Elsewhere pure definitions shift the last tile inwards, if a tile always
+//     fits, and updates guard.
 //
 // Adams et al. also round up where only the loop nest's own accesses are no
 // inputs; we look through producers too, because a Func that is rounded up makes
@@ -260,7 +292,7 @@ func (w *writer) tail(st *stage, v *loopVar, factor int64) string {
 		return guard
 	case !w.sp.nodes[st.fn].spills:
 		return roundUp
-	case st.idx > 0 || factor > v.extent:
+	case st.idx > 0 || factor > v.least:
 		return guard
 	}
 	return shift

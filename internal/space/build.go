@@ -115,7 +115,7 @@ func (sp *Space) slidesCleanly(l *Nest, f int) bool {
 		return true
 	}
 	clean := true
-	l.eachStep(f, func(step, overlap int64) {
+	l.eachStep(f, func(_ int, step, overlap int64) {
 		if step > 0 && overlap > 0 && overlap%step != 0 {
 			clean = false
 		}

@@ -133,7 +133,7 @@ func (sp *Space) mixes(n *Nest) []int {
 // needs of what those before computed, along the dimension with most.
 func (n *Nest) lead(f int) int64 {
 	most := int64(0)
-	n.eachStep(f, func(step, overlap int64) {
+	n.eachStep(f, func(_ int, step, overlap int64) {
 		if step > 0 {
 			most = max(most, overlap)
 		}
@@ -144,7 +144,7 @@ func (n *Nest) lead(f int) int64 {
 // eachStep calls do, per loop of level n that iterates and dimension of f, with
 // how far the region of f moves from one iteration to the next and how much of it
 // both need.
-func (n *Nest) eachStep(f int, do func(step, overlap int64)) {
+func (n *Nest) eachStep(f int, do func(dim int, step, overlap int64)) {
 	now := n.Bounds(f)
 	for i, size := range n.Size {
 		if size == 1 {
@@ -153,7 +153,7 @@ func (n *Nest) eachStep(f int, do func(step, overlap int64)) {
 		next := n.site.ahead(i, n.Stage).bounds(f)
 		for d := range now.computed() {
 			step := next.Computed(d).Min - now.Computed(d).Min
-			do(step, extent(now.Computed(d))-step)
+			do(d, step, extent(now.Computed(d))-step)
 		}
 	}
 }

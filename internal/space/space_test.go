@@ -2,6 +2,7 @@ package space
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand"
 	"slices"
@@ -390,6 +391,35 @@ func TestInputsAreNotOverread(t *testing.T) {
 	}
 	if s, repaired, _ := sp.Replay(trace, Nearest); len(repaired) == 0 {
 		t.Errorf("slides by four rows over an overlap of two:\n%v", s)
+	}
+}
+
+// What slides computes a step at a time: a vector along that dimension which holds more
+// must not be shifted back, to before what is there. Halide says so where it runs:
+// claims/toy_schedules_are_right.
+func TestStepsShorterThanVectors(t *testing.T) {
+	for rows, want := range map[int64]string{2: guard, 4: shift} {
+		sp := newSpace(t, asInput(toy(8, 16, rows, 0)), Defaults(2))
+		trace, err := sp.ParseTrace(fmt.Sprintf("a tasks [8,%d]\nb compute a [8,%d] store a [8,8] vector y\n", rows, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, repaired, err := sp.Replay(trace, Nearest)
+		if err != nil || len(repaired) > 0 {
+			t.Fatalf("%v, repaired %v:\n%v", err, repaired, s)
+		}
+		found := false
+		for _, d := range s.Schedule().Directives {
+			if d.Op == schedule.Split && d.Func == "b" {
+				found = true
+				if d.Word != want {
+					t.Errorf("%d rows a step: %v in\n%v", rows, d, s.Schedule())
+				}
+			}
+		}
+		if !found {
+			t.Errorf("nothing of b is split:\n%v", s.Schedule())
+		}
 	}
 }
 

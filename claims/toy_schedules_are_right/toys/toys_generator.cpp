@@ -40,6 +40,23 @@ public:
     }
 };
 
+// A chain of three Funcs in one dimension without a boundary condition.
+class Open : public Generator<Open> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func near("near"), far("far");
+        near(x) = input(x) + input(x + 1);
+        far(x) = near(x) * near(x + 2);
+        output(x) = far(x) + far(x + 1);
+        input.set_estimates({{0, 26}});
+        output.set_estimates({{0, 22}});
+    }
+};
+
 // A reduction over rows, read twice.
 class Sums : public Generator<Sums> {
 public:
@@ -62,4 +79,5 @@ public:
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
 HALIDE_REGISTER_GENERATOR(Chain, chain)
+HALIDE_REGISTER_GENERATOR(Open, open)
 HALIDE_REGISTER_GENERATOR(Sums, sums)
