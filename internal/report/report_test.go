@@ -74,6 +74,20 @@ func TestFinishedRunsAreTold(t *testing.T) {
 	}
 }
 
+// Without baselines there is nothing to race.
+func TestRunsWithoutARaceAreTold(t *testing.T) {
+	r := sample()
+	r.Rounds, r.Thrown, r.Baselines, r.NoiseFloor = 0, 0, nil, nil
+	var out bytes.Buffer
+	Tuned(&out, r)
+	if text := out.String(); strings.Contains(text, "Final race") || !strings.Contains(text, "checked in a fresh process: 1.9 ms") {
+		t.Errorf("told:\n%s", text)
+	}
+	if text := Markdown(r); strings.Contains(text, "Final race") {
+		t.Errorf("written:\n%s", text)
+	}
+}
+
 func TestReportsAreWritten(t *testing.T) {
 	r := sample()
 	r.Out = t.TempDir()

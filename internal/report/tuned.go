@@ -149,7 +149,10 @@ func Tuned(w io.Writer, r *tune.Report) {
 		fmt.Fprintf(w, "%s: the model's best, found by %s: checked but not timed, %s predicted for the best of all\n",
 			r.Generator, r.Origin, Duration(r.Predicted))
 	}
-	if r.Final > 0 {
+	if r.Final > 0 && r.NoiseFloor == nil {
+		fmt.Fprintf(w, "built ahead of time and checked in a fresh process: %s\n", Duration(r.Final))
+	}
+	if r.NoiseFloor != nil {
 		t := raceTable(r)
 		t.SetStyle(table.StyleLight)
 		t.SetColumnConfigs([]table.ColumnConfig{{Number: remarks, WidthMax: 44}})
@@ -171,7 +174,7 @@ func Tuned(w io.Writer, r *tune.Report) {
 func Markdown(r *tune.Report) string {
 	var o strings.Builder
 	fmt.Fprintf(&o, "# %s\n\n%s.\n\n", r.Generator, summary(r))
-	if r.Final > 0 {
+	if r.NoiseFloor != nil {
 		fmt.Fprintf(&o, "Final race of ahead-of-time builds in fresh processes: %d interleaved rounds, %d thrown away as disturbed; "+
 			"the median of the paired ratios with its 95%% bootstrap interval.\n\n%s\n\n", r.Rounds, r.Thrown, raceTable(r).RenderMarkdown())
 	}

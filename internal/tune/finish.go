@@ -212,8 +212,8 @@ func (t *tuner) keepOwn(ctx context.Context, out string) error {
 	return t.gen.Emit(ctx, "", nil, t.o.BaselineLimits, e)
 }
 
-// raceBaselines compares the winner with each baseline, and says how sure that is. An
-// own schedule that could only be raced as it stands wins where it is clearly faster.
+// raceBaselines compares the winner with each baseline, and says how sure that is;
+// where there is none it is checked and timed once in a fresh process. An own schedule that could only be raced as it stands wins where it is clearly faster.
 func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	rivals, err := t.baselines(ctx, func() (string, error) { return os.MkdirTemp(t.scratch, "baseline-") })
 	if err != nil {
@@ -223,7 +223,16 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	if err != nil {
 		return err
 	}
-	racers := []measure.Racer{t.fresh(runner, winner.library)}
+	found := t.fresh(runner, winner.library)
+	if len(rivals) == 0 {
+		lap, err := found.Lap(ctx, t.o.Protocol.Run(0))
+		if err != nil {
+			return fmt.Errorf("the winner, built ahead of time: %w", err)
+		}
+		t.report.Final = lap.Seconds()
+		return nil
+	}
+	racers := []measure.Racer{found}
 	for _, b := range rivals {
 		r := t.fresh(runner, b.library)
 		if _, err := r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); err != nil {

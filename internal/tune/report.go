@@ -39,7 +39,8 @@ type Report struct {
 	Out       string   `json:"out,omitempty"`
 	Files     []string `json:"files,omitempty"`
 
-	// The final race, of ahead-of-time builds in fresh processes.
+	// The final race, of ahead-of-time builds in fresh processes. Without baselines there
+	// is none, and Final is of a single lap.
 	Kept       bool              `json:"kept,omitempty"`  // the Generator's own schedule won as it stands and is what is in Files
 	Final      float64           `json:"final,omitempty"` // the winner's fastest lap
 	NoiseFloor *measure.Interval `json:"noise_floor,omitempty"`
