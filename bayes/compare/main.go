@@ -1,7 +1,8 @@
 // Command compare replays the recorded tables of package tables with this project's
 // optimiser, its baselines and other people's programs, and says who finds what after
-// how many evaluations. Every search is kept in a file, so that it may be stopped and
-// goes on where it ended. Run from the repository's root:
+// how many evaluations. Every search is kept in a file under the digests of the table
+// and of the player: it may be stopped and goes on where it ended, and nothing is played
+// twice. Run from the repository's root:
 //
 //	go run ./bayes/compare -install          # the peers, into environments of their own
 //	go run ./bayes/compare -seeds 20
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,18 +46,28 @@ func main() {
 	install := flag.Bool("install", false, "install the peers and stop")
 	bars := flag.Bool("bars", false, "fail where the bars are not met")
 	report := flag.Bool("report", false, "only report what was played")
+	play := flag.Bool("play", false, "only play, report nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *report, *bars); err != nil {
+	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *report, *play, *bars); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
+// key of the games of a player on a table.
+func (o settings) key(t *tables.Table, player string) (key, error) {
+	version, err := ownVersion()
+	if slices.Contains(peerNames, player) {
+		version, err = peerVersion(player)
+	}
+	return key{Table: t.Name(), Data: t.Digest, Player: player, Version: version, Budget: o.budget}, err
+}
+
 func list(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
 
-func run(ctx context.Context, o settings, ours, peers, only []string, install, report, bars bool) error {
+func run(ctx context.Context, o settings, ours, peers, only []string, install, report, play, bars bool) error {
 	if install {
 		return installPeers(ctx, o.env, peers)
 	}
@@ -79,7 +91,7 @@ func run(ctx context.Context, o settings, ours, peers, only []string, install, r
 			return errors.Join(err, b.close())
 		}
 	}
-	if err := b.close(); err != nil {
+	if err := b.close(); err != nil || play {
 		return err
 	}
 	return print(os.Stdout, o, b, loaded, append(ours, peers...), bars)
@@ -92,8 +104,7 @@ func playAll(ctx context.Context, o settings, b *book, loaded []*tables.Table, o
 		return err
 	}
 	defer os.RemoveAll(dir)
-	script := filepath.Join(dir, "play.py")
-	if err := os.WriteFile(script, playSource, 0o600); err != nil {
+	if err := os.CopyFS(dir, peerFiles); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,13 +128,21 @@ func playAll(ctx context.Context, o settings, b *book, loaded []*tables.Table, o
 			return err
 		}
 		for _, preset := range ours {
-			if seeds := b.missing(t.Name(), preset, o.seeds, o.budget); len(seeds) > 0 {
-				begin(func() error { return playOurs(ctx, o, b, t, preset, seeds) })
+			k, err := o.key(t, preset)
+			if err != nil {
+				return err
+			}
+			if seeds := b.missing(k, o.seeds); len(seeds) > 0 {
+				begin(func() error { return playOurs(ctx, b, t, k, seeds) })
 			}
 		}
 		for _, peer := range peers {
-			if seeds := b.missing(t.Name(), peer, o.seeds, o.budget); len(seeds) > 0 {
-				begin(func() error { return playPeer(ctx, o, b, t.Name(), peer, script, file, seeds) })
+			k, err := o.key(t, peer)
+			if err != nil {
+				return err
+			}
+			if seeds := b.missing(k, o.seeds); len(seeds) > 0 {
+				begin(func() error { return playPeer(ctx, o.env, b, k, dir, file, seeds) })
 			}
 		}
 	}

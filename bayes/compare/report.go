@@ -71,7 +71,8 @@ func reach(trace []float64, target float64) float64 {
 // standing is what the report knows of one table.
 type standing struct {
 	t      *tables.Table
-	traces map[string][][]float64 // by player
+	games  map[string][]game      // by player, by seed
+	traces map[string][][]float64 // of those games
 	random []float64              // mean of random searches to the end
 }
 
@@ -102,17 +103,20 @@ func randomTrace(t *tables.Table, worst float64) []float64 {
 	return sum
 }
 
-func stand(o settings, b *book, t *tables.Table, players []string) standing {
+func stand(o settings, b *book, t *tables.Table, players []string) (standing, error) {
 	w := worst(t)
-	s := standing{t: t, traces: map[string][][]float64{}, random: randomTrace(t, w)}
+	s := standing{t: t, games: map[string][]game{}, traces: map[string][][]float64{}, random: randomTrace(t, w)}
 	for _, p := range players {
-		for _, g := range b.of(t.Name(), p) {
-			if g.Seed <= o.seeds {
-				s.traces[p] = append(s.traces[p], logs(g.Outcomes, o.budget, t.Best, w))
-			}
+		k, err := o.key(t, p)
+		if err != nil {
+			return s, err
+		}
+		for _, g := range b.of(k, o.seeds) {
+			s.games[p] = append(s.games[p], g)
+			s.traces[p] = append(s.traces[p], logs(g.Outcomes, o.budget, t.Best, w))
 		}
 	}
-	return s
+	return s, nil
 }
 
 // figure has a 95% interval, of the bootstrap over seeds.
@@ -141,7 +145,10 @@ func estimate(of func(choose func(n int) []int) float64) figure {
 func print(w io.Writer, o settings, b *book, loaded []*tables.Table, players []string, bars bool) error {
 	var all []standing
 	for _, t := range loaded {
-		s := stand(o, b, t, players)
+		s, err := stand(o, b, t, players)
+		if err != nil {
+			return err
+		}
 		if len(s.traces) == len(players) {
 			all = append(all, s)
 		}
@@ -161,7 +168,7 @@ func print(w io.Writer, o settings, b *book, loaded []*tables.Table, players []s
 			}
 			row = append(row, overall(all, p, m))
 		}
-		failed, seconds := habits(b, all, p)
+		failed, seconds := habits(all, p)
 		total.AppendRow(append(row, fmt.Sprintf("%.1f%%", 100*failed), fmt.Sprintf("%.2f", seconds)))
 	}
 	fmt.Fprintln(w, total.Render())
@@ -199,10 +206,10 @@ func seedsOf(all []standing, player string) int {
 }
 
 // habits are the part of evaluations after 40 that failed, and the seconds of a search.
-func habits(b *book, all []standing, player string) (failed, seconds float64) {
+func habits(all []standing, player string) (failed, seconds float64) {
 	late, games := 0.0, 0.0
 	for _, s := range all {
-		for _, g := range b.of(s.t.Name(), player) {
+		for _, g := range s.games[player] {
 			seconds, games = seconds+g.Seconds, games+1
 			for _, v := range g.Outcomes[min(40, len(g.Outcomes)):] {
 				late++

@@ -40,8 +40,11 @@ func TestMissingSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := b.f.Name()
-	for _, g := range []game{{Table: "t", Player: "p", Seed: 2, Outcomes: values(1, 2)}, {Table: "t", Player: "p", Seed: 3, Outcomes: values(1)},
-		{Table: "t", Player: "p", Seed: 4, Outcomes: values(1), Stuck: true}, {Table: "t", Player: "q", Seed: 1, Outcomes: values(1, 2)}} {
+	k := key{Table: "t", Data: "d", Player: "p", Version: "1", Budget: 2}
+	old, other := k, k
+	old.Version, other.Budget = "0", 3
+	for _, g := range []game{{key: k, Seed: 2, Outcomes: values(1, 2)}, {key: k, Seed: 3, Outcomes: values(1)},
+		{key: k, Seed: 4, Outcomes: values(1), Over: true}, {key: old, Seed: 1, Outcomes: values(1, 2)}, {key: other, Seed: 1, Outcomes: values(1, 2, 3)}} {
 		if err := b.add(g); err != nil {
 			t.Fatal(err)
 		}
@@ -52,10 +55,30 @@ func TestMissingSeeds(t *testing.T) {
 	if b, err = openBook(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.missing("t", "p", 4, 2); len(got) != 2 || got[0] != 1 || got[1] != 3 {
+	if got := b.missing(k, 4); len(got) != 2 || got[0] != 1 || got[1] != 3 {
 		t.Errorf("missing %v, not 1 and 3", got)
+	}
+	if got := b.of(k, 3); len(got) != 1 || got[0].Seed != 2 || *got[0].Outcomes[1] != 2 {
+		t.Errorf("games %v, not that of seed 2", got)
 	}
 	if err := b.close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	seen := map[string]string{}
+	for _, peer := range peerNames {
+		v, err := peerVersion(peer)
+		if err != nil || seen[v] != "" {
+			t.Errorf("%s has the version of %s: %v", peer, seen[v], err)
+		}
+		seen[v] = peer
+	}
+	if _, err := peerVersion("nobody"); err == nil {
+		t.Error("nobody has a version")
+	}
+	if digest([]byte("ab"), []byte("c")) == digest([]byte("a"), []byte("bc")) {
+		t.Error("the digest does not tell where parts end")
 	}
 }

@@ -7,7 +7,9 @@ package tables
 import (
 	"bufio"
 	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,7 +54,9 @@ type Table struct {
 	Header
 	Space *space.Space
 	// Best is the least time, in microseconds.
-	Best     float64
+	Best float64
+	// Digest tells tables of different content apart.
+	Digest   string
 	outcomes map[string]bayes.Outcome
 }
 
@@ -136,7 +140,8 @@ func Read(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := bufio.NewScanner(z)
+	sum := sha256.New()
+	lines := bufio.NewScanner(io.TeeReader(z, sum))
 	if !lines.Scan() {
 		return nil, fmt.Errorf("it is empty: %w", lines.Err())
 	}
@@ -169,5 +174,6 @@ func Read(r io.Reader) (*Table, error) {
 	if lines.Scan() || lines.Err() != nil {
 		return nil, fmt.Errorf("more than %d lines: %w", len(configs)+1, lines.Err())
 	}
+	t.Digest = hex.EncodeToString(sum.Sum(nil))[:16]
 	return t, nil
 }

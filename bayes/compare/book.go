@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// key says which games are the same but for the seed. Whatever may change a game
+// changes it, so that a game under the same key need never be played again.
+type key struct {
+	Table string `json:"table"`
+	Data  string `json:"data"` // digest of the table
+	// Player is a preset or a peer, Version the digest of what plays: of a peer its
+	// requirements and its player, of a preset this program.
+	Player  string `json:"player"`
+	Version string `json:"version"`
+	Budget  int    `json:"budget"` // evaluations of a game
+}
+
+// game is one search: the outcome of each evaluation, nil where it failed.
+type game struct {
+	key
+	Seed     int        `json:"seed"`
+	Outcomes []*float64 `json:"outcomes"`
+	Seconds  float64    `json:"seconds"` // of the player's own processor time
+	// Over says that the player had no more to propose before the budget was spent.
+	Over bool `json:"over,omitempty"`
+}
+
+// book keeps games in a file of JSON lines. Games of other versions stay there.
+type book struct {
+	mu    sync.Mutex
+	f     *os.File
+	games map[key]map[int]game // by seed
+}
+
+func openBook(path string) (*book, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	b := &book{f: f, games: map[key]map[int]game{}}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		var g game
+		if err := json.Unmarshal(lines.Bytes(), &g); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w; delete the line", path, n, err)
+		}
+		b.keep(g)
+	}
+	return b, lines.Err()
+}
+
+func (b *book) close() error { return b.f.Close() }
+
+func (b *book) keep(g game) {
+	if b.games[g.key] == nil {
+		b.games[g.key] = map[int]game{}
+	}
+	if len(g.Outcomes) >= len(b.games[g.key][g.Seed].Outcomes) {
+		b.games[g.key][g.Seed] = g
+	}
+}
+
+func (b *book) add(g game) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keep(g)
+	text, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	_, err = b.f.Write(append(text, '\n'))
+	return err
+}
+
+// of returns the whole games under a key of the first seeds, by seed.
+func (b *book) of(k key, seeds int) []game {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []game
+	for _, g := range b.games[k] {
+		if g.Seed <= seeds && g.whole() {
+			out = append(out, g)
+		}
+	}
+	slices.SortFunc(out, func(a, b game) int { return a.Seed - b.Seed })
+	return out
+}
+
+func (g game) whole() bool { return g.Over || len(g.Outcomes) > 0 && len(g.Outcomes) >= g.Budget }
+
+// missing lists the seeds still to be played to the end.
+func (b *book) missing(k key, seeds int) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []int
+	for seed := 1; seed <= seeds; seed++ {
+		if !b.games[k][seed].whole() {
+			out = append(out, seed)
+		}
+	}
+	return out
+}
