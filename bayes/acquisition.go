@@ -42,10 +42,10 @@ type surrogate interface {
 // function (or, for the lower confidence bound, its negative).
 type scorer struct {
 	enc       *space.Encoder
-	model     surrogate
-	most      float64 // no variance is larger; +Inf: not known
-	noise     float64 // added to the variance
-	best      float64 // to be improved on
+	models    []surrogate // the acquisition function is the sum of theirs
+	most      float64     // no variance is larger; +Inf: not known
+	noise     float64     // added to the variance
+	best      float64     // to be improved on
 	lower     bool
 	feasible  *forest.Forest // nil: everything is
 	threshold float64        // least probability of feasibility
@@ -57,8 +57,8 @@ type scorer struct {
 // -Inf instead, which saves the variance.
 func (s *scorer) score(x space.Point, floor float64) float64 {
 	s.buf = s.enc.Encode(s.buf[:0], x)
-	mean := s.model.Mean(s.buf)
-	if s.value(mean, s.most+s.noise) <= floor {
+	mean := s.models[0].Mean(s.buf)
+	if len(s.models) == 1 && s.value(mean, s.most+s.noise) <= floor {
 		return math.Inf(-1)
 	}
 	p := 1.0
@@ -67,7 +67,22 @@ func (s *scorer) score(x space.Point, floor float64) float64 {
 			return math.Inf(-1)
 		}
 	}
-	return s.value(mean, s.model.Variance()+s.noise) + math.Log(math.Max(p, leastFeasibility))
+	v := s.value(mean, s.models[0].Variance()+s.noise)
+	for _, m := range s.models[1:] {
+		v = logSum(v, s.value(m.Mean(s.buf), m.Variance()+s.noise))
+	}
+	return v + math.Log(math.Max(p, leastFeasibility))
+}
+
+// logSum is log(exp(a) + exp(b)).
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(a, 0) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
 }
 
 // value does not decrease with the variance.

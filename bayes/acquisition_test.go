@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/protuner/protuner/bayes/space"
 )
 
 // TestLogEI compares with numerical integration of max(best - f, 0), in high
@@ -45,6 +47,37 @@ func TestScorerValue(t *testing.T) {
 	s.lower = true
 	if s.value(1, 4) != kappa*2-1 {
 		t.Errorf("lower confidence bound: %v", s.value(1, 4))
+	}
+}
+
+// told is a surrogate that always says the same.
+type told struct{ mean, variance float64 }
+
+func (t told) Mean([]float64) float64 { return t.mean }
+func (t told) Variance() float64      { return t.variance }
+
+func TestScoresAddUp(t *testing.T) {
+	sp, err := space.New([]space.Param{{Name: "x", Type: space.Real, Min: 0, Max: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := sp.Sample(stream(1, "test", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	score := func(models ...surrogate) float64 {
+		s := &scorer{enc: sp.Encoder(space.EncodeOptions{}), models: models, most: 1}
+		return s.score(x, math.Inf(-1))
+	}
+	near, far := told{0.1, 0.5}, told{60, 0.01}
+	if got, want := score(near, near, near), score(near)+math.Log(3); math.Abs(got-want) > 1e-12 {
+		t.Errorf("three times the same: %v, not %v", got, want)
+	}
+	if got, want := score(near, far), score(near); math.Abs(got-want) > 1e-12 {
+		t.Errorf("what expects nothing adds nothing: %v, not %v", got, want)
+	}
+	if v := score(far, far); math.IsInf(v, 0) || math.IsNaN(v) {
+		t.Errorf("where nothing is expected they must still rank: %v", v)
 	}
 }
 

@@ -21,6 +21,7 @@ type bayesian struct {
 	enc   *space.Encoder
 	dims  []gp.Dim
 	equal []bool
+	width []float64     // columns of each length scale
 	all   []space.Point // of a space so small that it is searched whole
 }
 
@@ -33,6 +34,10 @@ func (b *bayesian) prepare(h *history) {
 	for _, d := range b.dims {
 		b.equal = append(b.equal, d.Equal)
 	}
+	b.width = make([]float64, b.dims[len(b.dims)-1].Group+1)
+	for _, d := range b.dims {
+		b.width[d.Group]++
+	}
 	if h.space.Size() <= float64(h.opts.Acquisition.Candidates) {
 		b.all = slices.Collect(h.space.All())
 	}
@@ -41,14 +46,15 @@ func (b *bayesian) prepare(h *history) {
 func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, error) {
 	b.prepare(h)
 	if len(h.trials) < h.opts.Initial {
-		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		x, err := b.initial(h, rng)
 		return x, "initial", note{}, err
 	}
 	d := gather(h, b.enc)
-	if len(d.x) < 2 {
-		return b.explore(h, d, rng)
+	if len(d.x) == 0 {
+		x, err := b.initial(h, rng)
+		return x, "explore", note{}, err
 	}
-	model, n, err := b.fit(h, d, rng)
+	models, n, err := b.fit(h, d, rng)
 	if errors.Is(err, gp.ErrSingular) {
 		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
 		return x, "random", note{}, err
@@ -60,15 +66,19 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 	if err != nil {
 		return nil, "", note{}, err
 	}
-	s := &scorer{enc: b.enc, model: model, most: math.Inf(1), lower: h.opts.Acquisition.LowerBound,
+	s := &scorer{enc: b.enc, models: models, most: math.Inf(1), lower: h.opts.Acquisition.LowerBound,
 		best: d.best - h.opts.Acquisition.Xi, feasible: feasible, threshold: threshold}
-	if m, ok := model.(*gp.Model); ok {
+	for _, model := range models {
+		m, ok := model.(*gp.Model)
+		if !ok {
+			break // a forest
+		}
 		if err := b.believe(h, m); err != nil {
 			return nil, "", note{}, err
 		}
-		s.most = m.Hyper().Signal
+		s.most = m.Hyper().Signal // of one model; with more it is not used
 		if h.opts.Acquisition.Noisy {
-			s.noise = m.Hyper().Noise
+			s.noise = n.Hyper.Noise
 		}
 	}
 	x, err := b.maximize(h, s, rng)
@@ -91,47 +101,6 @@ func (b *bayesian) believe(h *history, m *gp.Model) error {
 		}
 	}
 	return nil
-}
-
-// exploreDraws is the number of configurations explore chooses from.
-const exploreDraws = 200
-
-// explore looks for something that works, far from all that was tried.
-func (b *bayesian) explore(h *history, d data, rng *rand.Rand) (space.Point, string, note, error) {
-	best, far := space.Point(nil), math.Inf(-1)
-	rows := d.all
-	for _, t := range h.trials {
-		if t.Outcome.Status == Pending {
-			rows = append(rows, b.enc.Encode(nil, t.Config.Point()))
-		}
-	}
-	for range exploreDraws {
-		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
-		if err != nil {
-			return nil, "", note{}, err
-		}
-		row, near := b.enc.Encode(nil, x), math.Inf(1)
-		for _, r := range rows {
-			near = math.Min(near, b.distance(row, r))
-		}
-		if near > far {
-			best, far = x, near
-		}
-	}
-	return best, "explore", note{}, nil
-}
-
-func (b *bayesian) distance(x, y []float64) float64 {
-	d := 0.0
-	for c, equal := range b.equal {
-		switch t := x[c] - y[c]; {
-		case !equal:
-			d += t * t
-		case t != 0:
-			d++
-		}
-	}
-	return d
 }
 
 // rated is a configuration and its score.

@@ -42,7 +42,6 @@ func (s *Study) Importance() ([]Importance, error) {
 	defer s.mu.Unlock()
 	h := s.history()
 	o := *h.opts
-	o.Surrogate.Forest = false
 	o.Feasibility.Penalty = false
 	h.opts = &o
 	b := &bayesian{}
@@ -52,7 +51,7 @@ func (s *Study) Importance() ([]Importance, error) {
 		return nil, ErrTooFew
 	}
 	rng := stream(o.Seed, "importance", len(h.trials))
-	m, _, err := b.fit(h, d, rng)
+	m, _, err := b.fitProcess(h, d, rng)
 	if err != nil {
 		return nil, err
 	}

@@ -95,14 +95,53 @@ func gather(h *history, enc *space.Encoder) data {
 	return d
 }
 
-// fit makes the surrogate. Its hyperparameters start from those of the last
-// trial that has some, and are only fitted from many starts now and then.
-func (b *bayesian) fit(h *history, d data, rng *rand.Rand) (surrogate, note, error) {
+// fit makes the surrogates whose acquisition functions are averaged: one, or, where
+// the options say so and outcomes are few, one for each draw of hyperparameters.
+func (b *bayesian) fit(h *history, d data, rng *rand.Rand) ([]surrogate, note, error) {
 	o := h.opts.Surrogate
 	if o.Forest {
 		f, err := forest.Grow(rng, forest.Data{X: d.x, Y: d.z, Equal: b.equal}, b.forestOptions(h))
-		return &trees{f: f}, note{}, err
+		return []surrogate{&trees{f: f}}, note{}, err
 	}
+	m, n, err := b.fitProcess(h, d, rng)
+	if err != nil || o.Draws <= 1 || d.told > drawUntil {
+		return []surrogate{m}, n, err
+	}
+	drawn, err := gp.Draw(rng, b.dims, d.x, d.z, gp.Options{Prior: b.prior(h)}, m.Hyper(), o.Draws)
+	if err != nil {
+		return nil, n, err
+	}
+	var out []surrogate
+	for _, m := range drawn {
+		out = append(out, m)
+	}
+	return out, n, nil
+}
+
+// drawUntil outcomes leave the hyperparameters open.
+const drawUntil = 30
+
+// prior of the hyperparameters. By default it lets a few of many parameters matter:
+// length scales grow with the root of their number, as distances do (Hvarfner et al.
+// 2024), and the signal's variance stays near that of the observations, so that it
+// cannot be made up for by ever longer scales.
+func (b *bayesian) prior(h *history) gp.Prior {
+	switch h.opts.Surrogate.Prior {
+	case NoPrior:
+		return gp.Prior{}
+	case GammaPrior:
+		return gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}
+	}
+	return gp.Prior{
+		Length: gp.LogNormal{Median: 0.6 * math.Sqrt(float64(len(b.width))), Spread: 1},
+		Signal: gp.LogNormal{Median: 1, Spread: 1},
+	}
+}
+
+// fitProcess fits a Gaussian process. Its hyperparameters start from those of the
+// last trial that has some, and are only fitted from many starts now and then.
+func (b *bayesian) fitProcess(h *history, d data, rng *rand.Rand) (*gp.Model, note, error) {
+	o := h.opts.Surrogate
 	var last note
 	for _, t := range h.trials {
 		if t.note.Hyper != nil {
@@ -113,10 +152,7 @@ func (b *bayesian) fit(h *history, d data, rng *rand.Rand) (surrogate, note, err
 		m, err := gp.New(b.dims, d.x, d.z, *last.Hyper)
 		return m, last, err
 	}
-	g := gp.Options{Samples: o.Samples, Refine: o.Refine, Evals: o.Evals}
-	if !o.NoPrior {
-		g.Prior = &gp.Gamma{Shape: 1.3, Rate: 0.1}
-	}
+	g := gp.Options{Prior: b.prior(h), Samples: o.Samples, Refine: o.Refine, Evals: o.Evals}
 	n := note{Told: d.told, Full: d.told}
 	if last.Hyper != nil && float64(d.told) < o.FullEvery*float64(last.Full) {
 		n.Full = last.Full

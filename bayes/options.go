@@ -31,6 +31,23 @@ const (
 	Off  Choice = "off"
 )
 
+// Design is how configurations are chosen before there is a model.
+type Design string
+
+const (
+	Central Design = "central" // one in the middle, then such as have least in common
+	Random  Design = "random"  // as the paper
+)
+
+// Prior is what the surrogate believes of its hyperparameters.
+type Prior string
+
+const (
+	ScaledPrior Prior = "scaled" // log-normal length scales that grow with the number of parameters, and signal
+	GammaPrior  Prior = "gamma"  // the paper's Gamma(1.3, 0.1) for the length scales
+	NoPrior     Prior = "none"
+)
+
 // Options configure a study. Preset returns filled Options for everything the
 // paper compares; the zero value is the preset "default". A study is resumed
 // under the options it was begun with.
@@ -48,6 +65,8 @@ type Options struct {
 	// Initial is the number of trials, Start included, before a model is used;
 	// default 6.
 	Initial int `json:"initial,omitempty"`
+	// Design of the initial trials; default Central.
+	Design Design `json:"design,omitempty"`
 	// Method of the search; default Bayesian. The fields below only matter then.
 	Method Method `json:"method,omitempty"`
 
@@ -68,8 +87,11 @@ type Surrogate struct {
 	// Metric overrides the permutation metric of every parameter: spearman,
 	// kendall, hamming or naive; default: each parameter's own.
 	Metric string `json:"metric,omitempty"`
-	// NoPrior drops the Gamma(1.3, 0.1) prior of the length scales.
-	NoPrior bool `json:"no_prior,omitempty"`
+	// Prior of the hyperparameters; default ScaledPrior.
+	Prior Prior `json:"prior,omitempty"`
+	// Draws of hyperparameters are averaged over while there are at most 30
+	// outcomes; default 1: the most probable ones, as after that.
+	Draws int `json:"draws,omitempty"`
 	// ScalePerColumn gives a permutation a length scale for each of its columns,
 	// as the paper's program has it, instead of one, as its section 3.2 says.
 	ScalePerColumn bool `json:"scale_per_column,omitempty"`
@@ -135,12 +157,18 @@ func (o Options) Validate() error {
 	if !slices.Contains([]Choice{Auto, On, Off}, o.Surrogate.LogObjective) {
 		bad("log_objective is on, off or empty, not %q", o.Surrogate.LogObjective)
 	}
+	if !slices.Contains([]Design{"", Central, Random}, o.Design) {
+		bad("unknown design %q", o.Design)
+	}
+	if !slices.Contains([]Prior{"", ScaledPrior, GammaPrior, NoPrior}, o.Surrogate.Prior) {
+		bad("unknown prior %q", o.Surrogate.Prior)
+	}
 	if o.Surrogate.Metric != "" {
 		if _, err := space.ParseMetric(o.Surrogate.Metric); err != nil {
 			bad("%w", err)
 		}
 	}
-	for name, n := range map[string]int{"initial": o.Initial, "samples": o.Surrogate.Samples, "refine": o.Surrogate.Refine,
+	for name, n := range map[string]int{"initial": o.Initial, "samples": o.Surrogate.Samples, "draws": o.Surrogate.Draws, "refine": o.Surrogate.Refine,
 		"evals": o.Surrogate.Evals, "candidates": o.Acquisition.Candidates, "starts": o.Acquisition.Starts, "reach": o.Acquisition.Reach} {
 		if n < 0 {
 			bad("%s is %d; it cannot be negative", name, n)
@@ -175,6 +203,13 @@ func (o Options) filled() Options {
 		o.Method = Bayesian
 	}
 	def(&o.Initial, 6)
+	if o.Design == "" {
+		o.Design = Central
+	}
+	if o.Surrogate.Prior == "" {
+		o.Surrogate.Prior = ScaledPrior
+	}
+	def(&o.Surrogate.Draws, 1)
 	def(&o.Surrogate.Samples, 20)
 	def(&o.Surrogate.Refine, 3)
 	def(&o.Surrogate.Evals, 40)

@@ -10,7 +10,8 @@ import (
 func paper() Options {
 	return Options{
 		Initial:     10,
-		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
+		Design:      Random,
+		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Prior: GammaPrior, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
 		Feasibility: Feasibility{Threshold: 0.1},
 	}
@@ -22,7 +23,8 @@ func paper() Options {
 func ytopt() Options {
 	return Options{
 		Initial:     10,
-		Surrogate:   Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", NoPrior: true, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1},
+		Design:      Random,
+		Surrogate:   Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", Prior: NoPrior, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 10_000, NoLocalSearch: true, Global: 1},
 		Feasibility: Feasibility{Penalty: true},
 	}
@@ -51,14 +53,14 @@ var presets = []preset{
 	})},
 	{"ytopt-gp", "Gaussian process without what the paper adds, as Ytopt", changed(ytopt(), func(o *Options) { o.Acquisition.Noisy = true })},
 	{"baco--", "paper, without transforms, priors, local search, permutation metric and advanced fit", changed(paper(), func(o *Options) {
-		o.Surrogate = Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", NoPrior: true, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1}
+		o.Surrogate = Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", Prior: NoPrior, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1}
 		o.Acquisition.NoLocalSearch = true
 	})},
 	{"forest", "paper, with a random forest as surrogate", changed(paper(), func(o *Options) { o.Surrogate.Forest = true })},
 	{"no-transform", "paper, without log transforms", changed(paper(), func(o *Options) {
 		o.Surrogate.LogObjective, o.Surrogate.NoLogInputs = Off, true
 	})},
-	{"no-prior", "paper, without priors of the length scales", changed(paper(), func(o *Options) { o.Surrogate.NoPrior = true })},
+	{"no-prior", "paper, without priors of the length scales", changed(paper(), func(o *Options) { o.Surrogate.Prior = NoPrior })},
 	{"no-local-search", "paper, with random candidates only", changed(paper(), func(o *Options) { o.Acquisition.NoLocalSearch = true })},
 	{"no-feasibility", "paper, without the feasibility model", changed(paper(), func(o *Options) { o.Feasibility.Off = true })},
 	{"no-threshold", "paper, without the random minimum feasibility", changed(paper(), func(o *Options) { o.Feasibility.NoThreshold = true })},
@@ -67,6 +69,9 @@ var presets = []preset{
 	{"naive", "paper, with permutations as categories", changed(paper(), func(o *Options) { o.Surrogate.Metric = "naive" })},
 	{"biased-sampling", "paper, with sampling biased by the chain of trees", changed(paper(), func(o *Options) { o.Acquisition.BiasedSampling = true })},
 	{"all-global", "default, with every suggestion from the whole space", Options{Acquisition: Acquisition{Global: 1}}},
+	{"random-start", "default, with random configurations first", Options{Design: Random}},
+	{"gamma-prior", "default, with the paper's prior", Options{Surrogate: Surrogate{Prior: GammaPrior}}},
+	{"draws", "default, averaged over draws of hyperparameters", Options{Surrogate: Surrogate{Draws: 8}}},
 	{"low-threshold", "default, with the paper's random minimum feasibility", Options{Feasibility: Feasibility{Threshold: 0.1}}},
 }
 

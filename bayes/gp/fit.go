@@ -9,8 +9,7 @@ import (
 
 // Options of Fit. The zero value means the defaults.
 type Options struct {
-	// Prior of every length scale; nil: none.
-	Prior *Gamma
+	Prior Prior
 	// Samples is how many random hyperparameters are tried; default 20.
 	Samples int
 	// Refine is how many of the best are improved by L-BFGS; default 3.
@@ -36,8 +35,6 @@ func (o Options) Validate() error {
 	switch {
 	case o.Samples < 0 || o.Refine < 0 || o.Evals < 0:
 		return fmt.Errorf("gp: Samples, Refine and Evals must not be negative")
-	case o.Prior != nil && !(o.Prior.Shape > 0 && o.Prior.Rate > 0):
-		return fmt.Errorf("gp: the Gamma prior needs a shape and rate above 0, not %v", *o.Prior)
 	case o.FixedNoise < 0 || math.IsNaN(o.FixedNoise):
 		return fmt.Errorf("gp: FixedNoise %v", o.FixedNoise)
 	}

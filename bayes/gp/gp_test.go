@@ -66,7 +66,7 @@ func TestAgainstScikitLearn(t *testing.T) {
 		if l := m.LogLikelihood(); !near(l, c.Likelihood, 1e-9) {
 			t.Errorf("%s: likelihood %v, scikit-learn %v", name, l, c.Likelihood)
 		}
-		p, err := gp.NewPosterior(dims, c.X, c.Y, nil)
+		p, err := gp.NewPosterior(dims, c.X, c.Y, gp.Prior{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func mixed(rng *rand.Rand, n int) (dims []gp.Dim, x [][]float64, y []float64) {
 func TestGradientAgainstFiniteDifferences(t *testing.T) {
 	rng := rand.New(rand.NewSource(4))
 	dims, x, y := mixed(rng, 25)
-	for _, prior := range []*gp.Gamma{nil, {Shape: 1.3, Rate: 0.1}} {
+	for _, prior := range []gp.Prior{{}, {Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}, {Length: gp.LogNormal{Median: 2, Spread: 0.8}, Signal: gp.LogNormal{Median: 1, Spread: 1}}} {
 		p, err := gp.NewPosterior(dims, x, y, prior)
 		if err != nil {
 			t.Fatal(err)
@@ -138,11 +138,11 @@ func TestGradientAgainstFiniteDifferences(t *testing.T) {
 func TestGammaPriorIsADensity(t *testing.T) {
 	// With one observation of 0 far from everything the likelihood is constant
 	// in the length, so the posterior's shape is the prior's: integrate it.
-	p, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, &gp.Gamma{Shape: 1.3, Rate: 0.1})
+	p, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, nil)
+	free, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, gp.Prior{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,14 +193,14 @@ func TestPriorPullsLengthsIn(t *testing.T) {
 		x = append(x, []float64{rng.Float64(), rng.Float64()})
 		y = append(y, math.Sin(6*x[len(x)-1][0]))
 	}
-	fit := func(prior *gp.Gamma) gp.Hyper {
+	fit := func(prior gp.Prior) gp.Hyper {
 		m, err := gp.Fit(rand.New(rand.NewSource(1)), separate(2), x, y, gp.Options{Prior: prior, Evals: 100}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m.Hyper()
 	}
-	with, without := fit(&gp.Gamma{Shape: 1.3, Rate: 0.1}), fit(nil)
+	with, without := fit(gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}), fit(gp.Prior{})
 	if with.Length[1] > 100 || with.Length[1] >= without.Length[1] {
 		t.Errorf("idle input: length %v with the prior, %v without", with.Length[1], without.Length[1])
 	}
@@ -251,7 +251,7 @@ func TestBadInput(t *testing.T) {
 
 func BenchmarkEval(b *testing.B) {
 	dims, x, y := mixed(rand.New(rand.NewSource(1)), 100)
-	p, err := gp.NewPosterior(dims, x, y, &gp.Gamma{Shape: 1.3, Rate: 0.1})
+	p, err := gp.NewPosterior(dims, x, y, gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,11 +9,32 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Gamma is a Gamma distribution: density proportional to
+// Prior is what is believed of hyperparameters before there are observations; nil
+// leaves one free.
+type Prior struct {
+	Length Density // of every length scale
+	Signal Density
+}
+
+// Density is Gamma or LogNormal.
+type Density interface {
+	// logDensity and its derivative by log l.
+	logDensity(l float64) (value, slope float64)
+}
+
+// LogNormal is the density of a hyperparameter's logarithm, which is normal: it is
+// most probable at Median, and Spread is the standard deviation of the logarithm.
+type LogNormal struct{ Median, Spread float64 }
+
+func (n LogNormal) logDensity(l float64) (value, slope float64) {
+	z := math.Log(l/n.Median) / n.Spread
+	return -z*z/2 - math.Log(n.Spread*math.Sqrt(2*math.Pi)), -z / n.Spread
+}
+
+// Gamma is the density of a hyperparameter itself, proportional to
 // l^(Shape-1) exp(-Rate l).
 type Gamma struct{ Shape, Rate float64 }
 
-// logDensity and its derivative by log l.
 func (g Gamma) logDensity(l float64) (value, slope float64) {
 	lg, _ := math.Lgamma(g.Shape)
 	return g.Shape*math.Log(g.Rate) - lg + (g.Shape-1)*math.Log(l) - g.Rate*l, g.Shape - 1 - g.Rate*l
@@ -21,13 +42,12 @@ func (g Gamma) logDensity(l float64) (value, slope float64) {
 
 // Posterior is the log posterior density of hyperparameters given
 // observations, as a function of theta: the logs of the length scales, of the
-// signal variance and of the noise variance, in this order. The density is
-// that of the hyperparameters themselves, not of their logs.
+// signal variance and of the noise variance, in this order.
 type Posterior struct {
 	groups int
 	n      int
 	y      []float64
-	prior  *Gamma
+	prior  Prior
 	dist   [][]float64 // per group: squared distance of each pair i < j
 
 	r2, cov, slope []float64 // per pair
@@ -35,9 +55,8 @@ type Posterior struct {
 	alpha          []float64
 }
 
-// NewPosterior prepares the evaluation for observations y at the rows of x;
-// prior is that of every length scale, or nil.
-func NewPosterior(dims []Dim, x [][]float64, y []float64, prior *Gamma) (*Posterior, error) {
+// NewPosterior prepares the evaluation for observations y at the rows of x.
+func NewPosterior(dims []Dim, x [][]float64, y []float64, prior Prior) (*Posterior, error) {
 	if err := check(dims, x, y); err != nil {
 		return nil, err
 	}
@@ -109,11 +128,15 @@ func (p *Posterior) Eval(theta, grad []float64) float64 {
 	for i := range p.n {
 		value -= math.Log(p.full[i*p.n+i])
 	}
-	if p.prior != nil {
+	if p.prior.Length != nil {
 		for _, t := range theta[:p.groups] {
-			v, _ := p.prior.logDensity(math.Exp(t))
+			v, _ := p.prior.Length.logDensity(math.Exp(t))
 			value += v
 		}
+	}
+	if p.prior.Signal != nil {
+		v, _ := p.prior.Signal.logDensity(signal)
+		value += v
 	}
 	if grad != nil {
 		p.gradient(chol, theta, grad, signal, noise)
@@ -165,11 +188,15 @@ func (p *Posterior) gradient(chol blas64.Triangular, theta, grad []float64, sign
 	}
 	for g, d := range p.dist {
 		grad[g] = floats.Dot(p.slope, d) * math.Exp(-2*theta[g])
-		if p.prior != nil {
-			_, s := p.prior.logDensity(math.Exp(theta[g]))
+		if p.prior.Length != nil {
+			_, s := p.prior.Length.logDensity(math.Exp(theta[g]))
 			grad[g] += s
 		}
 	}
 	grad[p.groups] = bySignal + 0.5*diagonal*signal
+	if p.prior.Signal != nil {
+		_, s := p.prior.Signal.logDensity(signal)
+		grad[p.groups] += s
+	}
 	grad[p.groups+1] = 0.5 * diagonal * noise
 }
