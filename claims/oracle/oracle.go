@@ -168,7 +168,10 @@ func (o *Oracle) Arguments(beam int) []string {
 		args = append(args, "autoscheduler.weights_path="+o.weights)
 	}
 	if o.o.Narrow {
-		args = append(args, "autoscheduler.disable_subtiling=1")
+		// What it remembers of a Func's tasks holds whatever was inside its loops then,
+		// and without subtiling that is other Funcs: it would put them into states that
+		// have them elsewhere.
+		args = append(args, "autoscheduler.disable_subtiling=1", "autoscheduler.disable_memoized_blocks=1")
 	}
 	if o.o.Memory > 0 {
 		args = append(args, fmt.Sprintf("autoscheduler.memory_limit=%d", o.o.Memory))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/feature"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/space"
 )
 
 // TestScheduleVerbs follows one schedule through features, predict and explain, then
@@ -97,5 +100,28 @@ func TestScheduleVerbs(t *testing.T) {
 				t.Errorf("code %d, want %q in\n%s%s", o.code, c.want, o.words, o.out)
 			}
 		})
+	}
+}
+
+// A pipeline with more points than features can count is refused with the stage's
+// name, before anything is predicted of it.
+func TestTooLargeForFeatures(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "pipeline", "testdata", "harris.h21.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newSpace(p, space.Adams(2)); err != nil {
+		t.Fatal(err)
+	}
+	for d := range p.Funcs[0].Estimate {
+		p.Funcs[0].Estimate[d].Max = 1 << 30
+	}
+	_, err = newSpace(p, space.Adams(2))
+	if bad := (*badInput)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), p.Funcs[0].Stages[0].Name) {
+		t.Errorf("2^60 points: %v", err)
 	}
 }
