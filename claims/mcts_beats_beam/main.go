@@ -38,7 +38,7 @@ func main() {
 	seeds := flag.Int("seeds", 3, "seeds")
 	first := flag.Int("first", 1, "the first of them")
 	ablate := flag.Bool("table", false, "print what each option beyond the paper brings")
-	evaluations := flag.Int64("evaluations", 10000, "evaluations a search for -table")
+	evaluations := flag.Int64("evaluations", 30000, "evaluations a search for -table")
 	only := flag.String("only", strings.Join(problem.Apps, ","), "apps, comma-separated")
 	names := flag.String("search", "protuner", "searches, comma-separated")
 	flag.Parse()

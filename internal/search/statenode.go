@@ -72,6 +72,9 @@ func (n *StateNode) Children(dst []Node) []Node {
 	return dst
 }
 
+// Spare leaves of what is known of a state not made yet only what it is.
+func (n *StateNode) Spare() { n.action = n.action.Light() }
+
 // actionLists are lists no longer in use: their memory serves again.
 var actionLists = sync.Pool{New: func() any { return new([]space.Action) }}
 

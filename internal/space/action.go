@@ -60,6 +60,13 @@ type Action struct {
 	made *State      // what it leads to
 }
 
+// Light is the action without what listing it found out, which is several times its
+// own size: for lists that are kept. Next finds it out again.
+func (a Action) Light() Action {
+	a.cut, a.made = nil, nil
+	return a
+}
+
 // Same reports whether two actions of one state are the same.
 func (a Action) Same(b Action) bool {
 	return a.Kind == b.Kind && a.Func == b.Func && a.Vector == b.Vector && a.Level == b.Level &&
