@@ -20,7 +20,7 @@ const module = "github.com/protuner/protuner"
 // before it. bayes imports nothing of ours.
 var rooms = []string{
 	"schedule", "pipeline", "nn", "space", "feature", "cost", "search", "bayes", "randprog", "bridge",
-	"measure", "tunedb", "fleet", "train", "tune", "bench", "report", "cmd", "claims",
+	"measure", "tunedb", "fleet", "train", "tune", "bench", "report", "cmd", "claims", "apps",
 }
 
 // room of a package; empty for the module's root, which only carries the C++
