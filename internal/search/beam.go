@@ -272,6 +272,9 @@ func (r *beamRun) cost(ctx context.Context, waiting []*beamEntry) error {
 	}
 	for i, e := range waiting {
 		e.cost, e.plain = r.costs[i], r.costs[i]
+		if f, ok := e.node.(forgetter); ok {
+			f.Forget()
+		}
 	}
 	return nil
 }

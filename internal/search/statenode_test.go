@@ -122,3 +122,23 @@ func TestStateNodes(t *testing.T) {
 		}
 	}
 }
+
+// A child that forgot what its listing found out is the same state as before.
+func TestForgottenNodesAreTheSame(t *testing.T) {
+	for _, o := range []space.Options{space.Adams(2), space.Defaults(2)} {
+		sp, err := space.New(pipelinetest.Described(t, "harris.h21"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := Start(sp); !n.Complete(); {
+			list, again := n.Children(nil), n.Children(nil)
+			for i := range list {
+				list[i].(*StateNode).Forget()
+				if list[i].Key(Exact) != again[i].Key(Exact) {
+					t.Fatalf("child %d of %v", i, n.(*StateNode).State())
+				}
+			}
+			n = list[len(list)/2]
+		}
+	}
+}

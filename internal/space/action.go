@@ -74,6 +74,10 @@ func (a Action) Same(b Action) bool {
 		(a.Tile == nil) == (b.Tile == nil) && (a.Inner == nil) == (b.Inner == nil)
 }
 
+// Forget lets go of what listing the action found out of where it leads: regions of
+// many Funcs, mostly. Next works it out again. For lists of actions that are kept.
+func (a *Action) Forget() { a.cut, a.made = nil, nil }
+
 // String shows the action for people; Funcs are numbers.
 func (a Action) String() string {
 	var b strings.Builder
