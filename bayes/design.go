@@ -16,22 +16,21 @@ const (
 // likeness is how fast the likeness of two values falls with their distance.
 const likeness = 4
 
-// initial chooses a configuration before there is a model. The paper draws at random.
-// By default the first is one in the middle of the space, as far as the constraints
-// leave one, because the extremes of tile sizes and the like are seldom good; the
-// others are, of a few random ones, those that have least in common with what was
-// tried, parameter by parameter, so that every choice is seen early. The same goes on
-// as long as nothing works.
+// initial chooses a configuration before there is a model, and as long as nothing
+// works. The default is the paper's, random. Otherwise the first is one in the middle
+// of the space, as far as the constraints leave one, because the extremes of tile sizes
+// and the like are seldom good. A balanced design goes on with those that, of a few
+// random ones, have least in common with what was tried, parameter by parameter.
 func (b *bayesian) initial(h *history, rng *rand.Rand) (space.Point, error) {
-	if h.opts.Design == Random {
+	if h.opts.Design != Random && len(h.trials) == 0 {
+		return b.centre(h, rng)
+	}
+	if h.opts.Design != Balanced {
 		return drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
 	}
 	var tried [][]float64
 	for _, t := range h.trials {
 		tried = append(tried, b.enc.Encode(nil, t.Config.Point()))
-	}
-	if len(tried) == 0 {
-		return b.centre(h, rng)
 	}
 	return b.least(h, rng, balanceDraws, func(row []float64) float64 { return b.common(row, tried) })
 }

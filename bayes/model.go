@@ -121,7 +121,7 @@ func (b *bayesian) fit(h *history, d data, rng *rand.Rand) ([]surrogate, note, e
 // drawUntil outcomes leave the hyperparameters open.
 const drawUntil = 30
 
-// prior of the hyperparameters. By default it lets a few of many parameters matter:
+// prior of the hyperparameters. The scaled one lets a few of many parameters matter:
 // length scales grow with the root of their number, as distances do (Hvarfner et al.
 // 2024), and the signal's variance stays near that of the observations, so that it
 // cannot be made up for by ever longer scales.
@@ -129,13 +129,13 @@ func (b *bayesian) prior(h *history) gp.Prior {
 	switch h.opts.Surrogate.Prior {
 	case NoPrior:
 		return gp.Prior{}
-	case GammaPrior:
-		return gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}
+	case ScaledPrior:
+		return gp.Prior{
+			Length: gp.LogNormal{Median: 0.6 * math.Sqrt(float64(len(b.width))), Spread: 1},
+			Signal: gp.LogNormal{Median: 1, Spread: 1},
+		}
 	}
-	return gp.Prior{
-		Length: gp.LogNormal{Median: 0.6 * math.Sqrt(float64(len(b.width))), Spread: 1},
-		Signal: gp.LogNormal{Median: 1, Spread: 1},
-	}
+	return gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}
 }
 
 // fitProcess fits a Gaussian process. Its hyperparameters start from those of the

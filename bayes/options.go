@@ -35,16 +35,17 @@ const (
 type Design string
 
 const (
-	Central Design = "central" // one in the middle, then such as have least in common
-	Random  Design = "random"  // as the paper
+	Random   Design = "random"   // as the paper
+	Middle   Design = "middle"   // one in the middle of the space, the others at random
+	Balanced Design = "balanced" // one in the middle, then such as have least in common
 )
 
 // Prior is what the surrogate believes of its hyperparameters.
 type Prior string
 
 const (
-	ScaledPrior Prior = "scaled" // log-normal length scales that grow with the number of parameters, and signal
 	GammaPrior  Prior = "gamma"  // the paper's Gamma(1.3, 0.1) for the length scales
+	ScaledPrior Prior = "scaled" // log-normal length scales that grow with the number of parameters, and signal
 	NoPrior     Prior = "none"
 )
 
@@ -65,7 +66,7 @@ type Options struct {
 	// Initial is the number of trials, Start included, before a model is used;
 	// default 6.
 	Initial int `json:"initial,omitempty"`
-	// Design of the initial trials; default Central.
+	// Design of the initial trials; default Random.
 	Design Design `json:"design,omitempty"`
 	// Method of the search; default Bayesian. The fields below only matter then.
 	Method Method `json:"method,omitempty"`
@@ -87,7 +88,7 @@ type Surrogate struct {
 	// Metric overrides the permutation metric of every parameter: spearman,
 	// kendall, hamming or naive; default: each parameter's own.
 	Metric string `json:"metric,omitempty"`
-	// Prior of the hyperparameters; default ScaledPrior.
+	// Prior of the hyperparameters; default GammaPrior.
 	Prior Prior `json:"prior,omitempty"`
 	// Draws of hyperparameters are averaged over while there are at most 30
 	// outcomes; default 1: the most probable ones, as after that.
@@ -157,7 +158,7 @@ func (o Options) Validate() error {
 	if !slices.Contains([]Choice{Auto, On, Off}, o.Surrogate.LogObjective) {
 		bad("log_objective is on, off or empty, not %q", o.Surrogate.LogObjective)
 	}
-	if !slices.Contains([]Design{"", Central, Random}, o.Design) {
+	if !slices.Contains([]Design{"", Random, Middle, Balanced}, o.Design) {
 		bad("unknown design %q", o.Design)
 	}
 	if !slices.Contains([]Prior{"", ScaledPrior, GammaPrior, NoPrior}, o.Surrogate.Prior) {
@@ -204,10 +205,10 @@ func (o Options) filled() Options {
 	}
 	def(&o.Initial, 6)
 	if o.Design == "" {
-		o.Design = Central
+		o.Design = Random
 	}
 	if o.Surrogate.Prior == "" {
-		o.Surrogate.Prior = ScaledPrior
+		o.Surrogate.Prior = GammaPrior
 	}
 	def(&o.Surrogate.Draws, 1)
 	def(&o.Surrogate.Samples, 20)

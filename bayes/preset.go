@@ -10,8 +10,7 @@ import (
 func paper() Options {
 	return Options{
 		Initial:     10,
-		Design:      Random,
-		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Prior: GammaPrior, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
+		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
 		Feasibility: Feasibility{Threshold: 0.1},
 	}
@@ -23,7 +22,6 @@ func paper() Options {
 func ytopt() Options {
 	return Options{
 		Initial:     10,
-		Design:      Random,
 		Surrogate:   Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", Prior: NoPrior, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 10_000, NoLocalSearch: true, Global: 1},
 		Feasibility: Feasibility{Penalty: true},
@@ -69,8 +67,9 @@ var presets = []preset{
 	{"naive", "paper, with permutations as categories", changed(paper(), func(o *Options) { o.Surrogate.Metric = "naive" })},
 	{"biased-sampling", "paper, with sampling biased by the chain of trees", changed(paper(), func(o *Options) { o.Acquisition.BiasedSampling = true })},
 	{"all-global", "default, with every suggestion from the whole space", Options{Acquisition: Acquisition{Global: 1}}},
-	{"random-start", "default, with random configurations first", Options{Design: Random}},
-	{"gamma-prior", "default, with the paper's prior", Options{Surrogate: Surrogate{Prior: GammaPrior}}},
+	{"middle-start", "default, with a first configuration in the middle", Options{Design: Middle}},
+	{"balanced-start", "default, with a first configuration in the middle and others that have least in common", Options{Design: Balanced}},
+	{"scaled-prior", "default, with length scales that grow with the number of parameters", Options{Surrogate: Surrogate{Prior: ScaledPrior}}},
 	{"draws", "default, averaged over draws of hyperparameters", Options{Surrogate: Surrogate{Draws: 8}}},
 	{"low-threshold", "default, with the paper's random minimum feasibility", Options{Feasibility: Feasibility{Threshold: 0.1}}},
 }

@@ -2,8 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +37,15 @@ type game struct {
 	Over bool `json:"over,omitempty"`
 }
 
+// played are games of the peers that somebody has waited for, hours of them: JSON
+// lines, compressed. Those of other versions are no use and do no harm.
+//
+//go:embed played.jsonl.gz
+var played []byte
+
+// playedPath is where played comes from, from the repository's root.
+const playedPath = "bayes/compare/played.jsonl.gz"
+
 // book keeps games in a file of JSON lines. Games of other versions stay there.
 type book struct {
 	mu    sync.Mutex
@@ -48,16 +62,58 @@ func openBook(path string) (*book, error) {
 		return nil, err
 	}
 	b := &book{f: f, games: map[key]map[int]game{}}
-	lines := bufio.NewScanner(f)
+	z, err := gzip.NewReader(bytes.NewReader(played))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", playedPath, err), f.Close())
+	}
+	return b, errors.Join(b.read(z, playedPath), b.read(f, path))
+}
+
+func (b *book) read(r io.Reader, name string) error {
+	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
 		var g game
 		if err := json.Unmarshal(lines.Bytes(), &g); err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w; delete the line", path, n, err)
+			return fmt.Errorf("%s, line %d: %w; delete the line", name, n, err)
 		}
 		b.keep(g)
 	}
-	return b, lines.Err()
+	return lines.Err()
+}
+
+// save writes the whole games of the peers of today's versions, for playedPath.
+func (b *book) save(path string) error {
+	var lines []string
+	for k, games := range b.games {
+		if v, err := peerVersion(k.Player); err != nil || v != k.Version {
+			continue
+		}
+		for _, g := range games {
+			text, err := json.Marshal(g)
+			if err != nil {
+				return err
+			}
+			if g.whole() {
+				lines = append(lines, string(text))
+			}
+		}
+	}
+	slices.Sort(lines)
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if _, err := io.WriteString(z, l+"\n"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(z.Close(), f.Close())
 }
 
 func (b *book) close() error { return b.f.Close() }

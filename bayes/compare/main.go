@@ -46,11 +46,12 @@ func main() {
 	install := flag.Bool("install", false, "install the peers and stop")
 	bars := flag.Bool("bars", false, "fail where the bars are not met")
 	report := flag.Bool("report", false, "only report what was played")
+	keep := flag.Bool("keep", false, "put the peers' games into "+playedPath+" and stop")
 	play := flag.Bool("play", false, "only play, report nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *report, *play, *bars); err != nil {
+	if err := run(ctx, o, list(*ours), list(*peers), list(*only), *install, *keep, *report, *play, *bars); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
@@ -67,7 +68,7 @@ func (o settings) key(t *tables.Table, player string) (key, error) {
 
 func list(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
 
-func run(ctx context.Context, o settings, ours, peers, only []string, install, report, play, bars bool) error {
+func run(ctx context.Context, o settings, ours, peers, only []string, install, keep, report, play, bars bool) error {
 	if install {
 		return installPeers(ctx, o.env, peers)
 	}
@@ -85,6 +86,9 @@ func run(ctx context.Context, o settings, ours, peers, only []string, install, r
 	b, err := openBook(o.results)
 	if err != nil {
 		return err
+	}
+	if keep {
+		return errors.Join(b.save(playedPath), b.close())
 	}
 	if !report {
 		if err := playAll(ctx, o, b, loaded, ours, peers); err != nil {

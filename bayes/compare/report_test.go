@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"math"
+	"os"
 	"testing"
 )
 
@@ -63,6 +67,48 @@ func TestMissingSeeds(t *testing.T) {
 	}
 	if err := b.close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestSavedGamesComeBack(t *testing.T) {
+	b, err := openBook(t.TempDir() + "/book.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := peerVersion("pyatf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := key{Table: "t", Data: "d", Player: "pyatf", Version: v, Budget: 2}
+	old, ours := now, now
+	old.Version, ours.Player = "0", "default"
+	for _, g := range []game{{key: now, Seed: 1, Outcomes: values(1, 0)}, {key: now, Seed: 2, Outcomes: values(1)},
+		{key: old, Seed: 1, Outcomes: values(1, 2)}, {key: ours, Seed: 1, Outcomes: values(1, 2)}} {
+		if err := b.add(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := t.TempDir() + "/played.gz"
+	if err := errors.Join(b.save(path), b.close()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &book{games: map[key]map[int]game{}}
+	if err := again.read(z, path); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.of(now, 9); len(got) != 1 || got[0].Seed != 1 || got[0].Outcomes[1] != nil {
+		t.Errorf("%v came back of the game that is whole", got)
+	}
+	if len(again.of(old, 9)) != 0 || len(again.of(ours, 9)) != 0 {
+		t.Error("games of another version, or ours, were saved")
 	}
 }
 
