@@ -59,12 +59,15 @@ template<typename T>
 std::string integers(const void *got, const void *want, size_t n, const Tolerance &t) {
     auto *g = (const T *)got;
     auto *w = (const T *)want;
+    double largest = 0;
+    for (size_t i = 0; i < n && t.integer_relative > 0; i++) largest = std::max(largest, std::fabs((double)w[i]));
+    uint64_t allowed = std::max((uint64_t)t.integer, (uint64_t)(t.integer_relative * largest));
     size_t bad = 0, off = 0, first = 0, first_off = 0;
     for (size_t i = 0; i < n; i++) {
         if (g[i] == w[i]) continue;
         if (off++ == 0) first_off = i;
         uint64_t apart = g[i] > w[i] ? (uint64_t)g[i] - (uint64_t)w[i] : (uint64_t)w[i] - (uint64_t)g[i];
-        if (apart > (uint64_t)t.integer && bad++ == 0) first = i;
+        if (apart > allowed && bad++ == 0) first = i;
     }
     if (bad == 0 && (double)off > t.integer_share * (double)n) {
         bad = off;

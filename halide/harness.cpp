@@ -114,6 +114,7 @@ Tolerance Tolerance::from_json(const Json &j) {
     t.relative = j.double_or("relative", t.relative);
     t.absolute = j.double_or("absolute", t.absolute);
     t.integer = j.int_or("integer", t.integer);
+    t.integer_relative = j.double_or("integer_relative", t.integer_relative);
     t.integer_share = j.double_or("integer_share", t.integer_share);
     return t;
 }

@@ -159,7 +159,7 @@ func (r *recheck) compare(got, want []float64, float bool) string {
 		d := math.Abs(got[i] - w)
 		switch {
 		case float && !(d <= r.protocol.Relative*math.Abs(w)+r.protocol.Absolute*largest),
-			!float && d > float64(r.protocol.Integer):
+			!float && d > max(float64(r.protocol.Integer), r.protocol.IntegerRelative*largest):
 			return fmt.Sprintf("value %d is %g and should be %g", i, got[i], w)
 		case d > 0:
 			off++

@@ -206,6 +206,35 @@ func TestStrictFloatsMakeIntegersExact(t *testing.T) {
 	})
 }
 
+// Where floats are not strict the two are held to be the same by a share of the largest
+// value, here that of two levels of brightness.
+func TestIntegersMayBeOffByAShareOfTheLargest(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		g := openApp(t, version, appSource("hist"), Options{})
+		p, err := g.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := g.Serve(t.Context(), ServerOptions{BuildTime: 30 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.Reference(t.Context(), plain(p)); err != nil {
+			t.Fatal(err)
+		}
+		run := quick
+		run.Largest, run.Share = 2.5/255, 0.05
+		c, err := s.Build(t.Context(), BuildRequest{Own: true, Check: &CheckProtocol{Tolerance: run.Tolerance}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestFaultsAreTyped(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		s, p := serveHarris(t, version, true, ServerOptions{MemoryBytes: 2 << 30, BuildTime: 6 * time.Second})

@@ -65,10 +65,11 @@ type request struct {
 
 // Tolerance is how far results may be from the reference's.
 type Tolerance struct {
-	Relative float64 `json:"relative"`      // floats, of the value
-	Absolute float64 `json:"absolute"`      // floats, of the output's largest
-	Integer  int64   `json:"integer"`       // an integer may be off by this much,
-	Share    float64 `json:"integer_share"` // and at most this share of an output's integers
+	Relative float64 `json:"relative"`                   // floats, of the value
+	Absolute float64 `json:"absolute"`                   // floats, of the output's largest
+	Integer  int64   `json:"integer"`                    // an integer may be off by this much
+	Largest  float64 `json:"integer_relative,omitempty"` // or by this share of its output's largest magnitude,
+	Share    float64 `json:"integer_share"`              // and at most this share of an output's integers
 }
 
 // CheckProtocol says how a candidate is checked once it is built.

@@ -248,6 +248,7 @@ func TestProtocols(t *testing.T) {
 		"negative relative":    func(p *Protocol) { p.Relative = -1 },
 		"negative absolute":    func(p *Protocol) { p.Absolute = -1 },
 		"negative for integer": func(p *Protocol) { p.Integer = -1 },
+		"and by magnitude":     func(p *Protocol) { p.IntegerRelative = -1 },
 	} {
 		p := DefaultProtocol()
 		if spoil(&p); p.Validate() == nil {

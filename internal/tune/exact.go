@@ -27,7 +27,7 @@ func (t *tuner) newExact(ctx context.Context) (*exact, error) {
 	if e.protocol.Integer == 0 || !t.pipe.HasIntegerOutput() {
 		return e, nil
 	}
-	e.protocol.Integer, e.protocol.IntegerShare = 0, 0
+	e.protocol.Integer, e.protocol.IntegerRelative, e.protocol.IntegerShare = 0, 0, 0
 	server, err := t.gen.Strict().Serve(ctx, bridge.ServerOptions{
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
 	})
