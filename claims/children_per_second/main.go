@@ -30,10 +30,10 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/claims/problem"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
 	"github.com/protuner/protuner/internal/feature"
-	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -47,7 +47,7 @@ const (
 var (
 	halide = flag.String("halide", strings.Join(bridge.TestedVersions, ","), "Halide versions")
 	source = flag.String("source", "", "Halide's sources, to take apps from that are not in apps/")
-	names  = flag.String("apps", "harris,unsharp,hist,conv_layer,bilateral_grid,camera_pipe", "apps")
+	names  = flag.String("apps", strings.Join(problem.Apps, ","), "apps")
 	beam   = flag.Int("beam", 8, "size of the beam")
 	cores  = flag.Int("cores", 2, "cores to schedule for")
 	rounds = flag.Int("rounds", 3, "rounds")
@@ -99,7 +99,7 @@ type side struct {
 }
 
 func open(ctx context.Context, version, name string) *side {
-	file := filepath.Join("apps", name, name+"_generator.cpp")
+	file := problem.Source(name)
 	if _, err := os.Stat(file); err != nil && *source != "" {
 		found, _ := filepath.Glob(filepath.Join(*source, "apps", name, "*generator.cpp"))
 		if len(found) == 0 {
@@ -107,21 +107,13 @@ func open(ctx context.Context, version, name string) *side {
 		}
 		file = found[0]
 	}
-	o := bridge.Options{Path: file, HalideDir: filepath.Join(bridge.DataDir(), "halide", version)}
+	var folders []string
 	if *source != "" {
-		o.CompileFlags = []string{"-I" + filepath.Join(*source, "apps", "support")}
+		folders = append(folders, filepath.Join(*source, "apps", "support"))
 	}
-	g, err := bridge.Open(ctx, o)
+	o, err := problem.Open(ctx, file, version, *cores, folders...)
 	claim.Fail(err)
-	p, err := g.Describe(ctx)
-	claim.Fail(err)
-	sp, err := space.New(p, space.Adams(*cores))
-	claim.Fail(err)
-	w, err := nn.ReadFile(g.Toolchain.Halide.Plugins["adams2019"])
-	claim.Fail(err)
-	m, err := cost.New(w, p, *cores)
-	claim.Fail(err)
-	return &side{g: g, sp: sp, x: feature.New(sp), m: m, funcs: len(p.Funcs)}
+	return &side{g: o.Gen, sp: o.Space, x: feature.New(o.Space), m: o.Model, funcs: o.Space.Funcs()}
 }
 
 func (s *side) compare(ctx context.Context) {

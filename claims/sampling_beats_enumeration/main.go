@@ -16,16 +16,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/claims/problem"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
 	"github.com/protuner/protuner/internal/feature"
-	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -46,7 +45,7 @@ func main() {
 	var said []string
 	for _, version := range strings.Split(*halide, ",") {
 		logs, n := 0.0, 0.0
-		for _, name := range []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"} {
+		for _, name := range problem.Apps {
 			e := open(ctx, version, name)
 			drawn, listed := e.compare()
 			fmt.Printf("%s %-16s %8.0f schedules a second drawn, %8.1f by enumeration: %.1fx\n", version, name, drawn, listed, drawn/listed)
@@ -68,18 +67,9 @@ type evaluator struct {
 }
 
 func open(ctx context.Context, version, name string) *evaluator {
-	g, err := bridge.Open(ctx, bridge.Options{Path: filepath.Join("apps", name, name+"_generator.cpp"),
-		HalideDir: filepath.Join(bridge.DataDir(), "halide", version)})
+	o, err := problem.Open(ctx, problem.Source(name), version, cores)
 	claim.Fail(err)
-	p, err := g.Describe(ctx)
-	claim.Fail(err)
-	sp, err := space.New(p, space.Adams(cores))
-	claim.Fail(err)
-	w, err := nn.ReadFile(g.Toolchain.Halide.Plugins["adams2019"])
-	claim.Fail(err)
-	m, err := cost.New(w, p, cores)
-	claim.Fail(err)
-	return &evaluator{sp: sp, x: feature.New(sp), m: m}
+	return &evaluator{sp: o.Space, x: feature.New(o.Space), m: o.Model}
 }
 
 func (e *evaluator) cost(s *space.State) float64 {
