@@ -32,7 +32,11 @@ func main() {
 	for _, version := range strings.Split(*versions, ",") {
 		for _, g := range generators {
 			o, err := oracle.Open(ctx, g.File, g.Name, dir, oracle.Defaults(version))
-			claim.Fail(err)
+			if err != nil {
+				text, _, _ := strings.Cut(err.Error(), "\n")
+				fmt.Printf("%s, Halide %s: not opened: %s\n", g, version, text)
+				continue
+			}
 			s, rng := o.Space.Start(), rand.New(rand.NewSource(1))
 			for !s.Complete() {
 				a, _ := s.Sample(rng)
@@ -51,5 +55,5 @@ func main() {
 			allocations += r.AllocsPerOp()
 		}
 	}
-	claim.Say(allocations == 0, "%d allocations a prediction, over %d pipelines", allocations, pipelines)
+	claim.Say(allocations == 0 && pipelines >= 12, "%d allocations a prediction, over %d pipelines", allocations, pipelines)
 }
