@@ -4,7 +4,8 @@
 # pyATF, OpenTuner and HyperMapper after 20, 40, 60 and 100 evaluations, and comes where
 # each of them is in the end with 2.5 times fewer evaluations than random sampling and
 # 1.3 times fewer than the quickest of them, in geometric mean, 20 seeds. Takes hours,
-# most of them SMAC3's and HyperMapper's; may be stopped and goes on.
+# most of them SMAC3's and HyperMapper's; may be stopped and goes on. The peers' searches
+# in bayes/compare/played.jsonl.gz are not made again.
 set -eu
 cd "$(dirname "$0")/.."
 go run ./bayes/compare -install
