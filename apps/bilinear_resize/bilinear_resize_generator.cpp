@@ -15,16 +15,19 @@ public:
     Output<Buffer<uint8_t, 3>> output{"output"};
 
     void generate() {
-        // Where a pixel's centre lies between the input's.
-        place(x) = (x + 0.5f) / scale - 0.5f;
-        auto whole = [&](const Var &v) { return cast<int>(floor(place(v))); };
+        // Where a pixel's centre lies between the input's. Clamping changes nothing, as
+        // the edge is repeated, but says how much of the input is read.
+        auto place = [&](const Var &v) { return (v + 0.5f) / scale - 0.5f; };
         auto part = [&](const Var &v) { return place(v) - floor(place(v)); };
+        auto whole = [&](const Var &v, int dimension) {
+            return clamp(cast<int>(floor(place(v))), -1, input.dim(dimension).extent() - 1);
+        };
 
         // Rows are mixed before columns: that needs no gathers.
         Func edge = BoundaryConditions::repeat_edge(input);
         auto pixel = [&](const Expr &row) { return cast<float>(edge(x, row, c)); };
-        mixed(x, y, c) = lerp(pixel(whole(y)), pixel(whole(y) + 1), part(y));
-        Expr value = lerp(mixed(whole(x), y, c), mixed(whole(x) + 1, y, c), part(x));
+        mixed(x, y, c) = lerp(pixel(whole(y, 1)), pixel(whole(y, 1) + 1), part(y));
+        Expr value = lerp(mixed(whole(x, 0), y, c), mixed(whole(x, 0) + 1, y, c), part(x));
         output(x, y, c) = saturating_cast<uint8_t>(round(value));
 
         const int width = 768, height = 1280, channels = 3, enlarged = 2;
@@ -39,7 +42,7 @@ public:
 
 private:
     Var x{"x"}, y{"y"}, c{"c"};
-    Func place{"place"}, mixed{"mixed"};
+    Func mixed{"mixed"};
 
     void schedule_by_hand() {
         // A row's mixture is made for it alone, so that gathering finds it in the
