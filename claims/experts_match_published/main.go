@@ -47,7 +47,7 @@ var sizes = map[string]struct {
 	inputs []string
 	output string
 }{
-	"camera_pipe":              {[]string{"[2624,1992]", "[4,3]", "[4,3]"}, "[2592,1968,3]"},
+	"camera_pipe":              {[]string{"[2624,1976]", "[4,3]", "[4,3]"}, "[2592,1952,3]"},
 	"depthwise_separable_conv": {[]string{"[32,112,112,4]", "[1,32,3,3]", "[16,32]", "[16]"}, "[16,112,112,4]"},
 }
 
