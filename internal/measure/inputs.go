@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -182,6 +183,41 @@ func ReadNumPy(path string) ([]float64, error) {
 	return t.values, nil
 }
 
+// numPyHeader reads what stands before the data, which begins at the offset it gives,
+// and ends it as NumPy itself does: Halide's image files leave out the comma after the
+// shape, of which the reader would then drop the last extent. The reader allocates what
+// a header claims, so that is held to the file's size.
+func numPyHeader(f *os.File, size int64) (header []byte, data int64, err error) {
+	var start [12]byte
+	if _, err := f.ReadAt(start[:], 0); err != nil {
+		return nil, 0, errors.New("it is no NumPy array")
+	}
+	at, n := int64(10), int64(binary.LittleEndian.Uint16(start[8:]))
+	if start[6] > 1 {
+		at, n = 12, int64(binary.LittleEndian.Uint32(start[8:]))
+	}
+	if at+n > size {
+		return nil, 0, errors.New("it is shorter than its header says")
+	}
+	text := make([]byte, n)
+	if _, err := f.ReadAt(text, at); err != nil {
+		return nil, 0, err
+	}
+	dict := strings.TrimRight(string(text), " \n")
+	if body, ok := strings.CutSuffix(dict, "}"); ok {
+		dict = strings.TrimRight(body, ", ") + ", }\n"
+	}
+	header = slices.Clone(start[:8])
+	if start[6] > 1 {
+		header = binary.LittleEndian.AppendUint32(header, uint32(len(dict)))
+	} else if len(dict) > math.MaxUint16 {
+		return nil, 0, errors.New("its header is too long")
+	} else {
+		header = binary.LittleEndian.AppendUint16(header, uint16(len(dict)))
+	}
+	return append(header, dict...), at + n, nil
+}
+
 // readNumPy reads an array; NumPy's last axis is Halide's first, whichever of them
 // the file has fastest.
 func readNumPy(path string) (t *tensor, err error) {
@@ -200,16 +236,11 @@ func readNumPy(path string) (t *tensor, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The reader allocates what a header claims, so claims are checked first: that of
-	// the header's own length (version 2 and above), and then the shape.
-	var start [12]byte
-	if _, err := f.ReadAt(start[:], 0); err != nil {
-		return nil, errors.New("it is no NumPy array")
+	header, data, err := numPyHeader(f, info.Size())
+	if err != nil {
+		return nil, err
 	}
-	if start[6] > 1 && int64(binary.LittleEndian.Uint32(start[8:])) > info.Size() {
-		return nil, errors.New("it is shorter than its header says")
-	}
-	r, err := npy.NewReader(f)
+	r, err := npy.NewReader(io.MultiReader(bytes.NewReader(header), io.NewSectionReader(f, data, info.Size()-data)))
 	if err != nil {
 		return nil, err
 	}
@@ -224,14 +255,10 @@ func readNumPy(path string) (t *tensor, err error) {
 		t.extents = append(t.extents, int64(n))
 	}
 	slices.Reverse(t.extents)
-	// What is missing at the end would be read as zeros.
-	data, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return nil, err
-	}
+	// What is missing at the end would be read as zeros, and what is too much not at all.
 	kind := strings.TrimLeft(r.Header.Descr.Type, "<>|=")
-	if width, err := strconv.Atoi(strings.TrimLeft(kind, "fiu")); err == nil && info.Size()-data < int64(count)*int64(width) {
-		return nil, fmt.Errorf("its %d bytes of data are too few for the shape %v", info.Size()-data, r.Header.Descr.Shape)
+	if width, err := strconv.Atoi(strings.TrimLeft(kind, "fiu")); err == nil && info.Size()-data != int64(count)*int64(width) {
+		return nil, fmt.Errorf("its %d bytes of data are too few or too many for the shape %v", info.Size()-data, r.Header.Descr.Shape)
 	}
 	if t.values, err = readNumbers(r); err != nil {
 		return nil, err

@@ -169,6 +169,21 @@ func TestArrays(t *testing.T) {
 	}
 }
 
+// Halide's own image files have no comma after the shape and no spaces in it.
+func TestArraysThatHalideWrote(t *testing.T) {
+	header := "{'descr': '|u1', 'fortran_order': False, 'shape': (2,3)}\n"
+	head := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	path := file(t, "halide.npy", append(append(head, header...), 1, 2, 3, 4, 5, 6))
+	values, err := ReadNumPy(path)
+	if err != nil || fmt.Sprint(values) != "[1 2 3 4 5 6]" {
+		t.Errorf("got %v, %v", values, err)
+	}
+	path = file(t, "long.npy", append(append(head, header...), 1, 2, 3, 4, 5, 6, 7))
+	if _, err := ReadNumPy(path); err == nil || !strings.Contains(err.Error(), "too few or too many for the shape [2 3]") {
+		t.Errorf("a byte too many: %v", err)
+	}
+}
+
 func TestBadInputsAreNamed(t *testing.T) {
 	bytes8 := make([]byte, 8)
 	nan := binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.NaN()))
