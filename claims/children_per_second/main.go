@@ -47,7 +47,7 @@ const (
 var (
 	halide = flag.String("halide", strings.Join(bridge.TestedVersions, ","), "Halide versions")
 	source = flag.String("source", "", "Halide's sources, to take apps from that are not in apps/")
-	names  = flag.String("apps", strings.Join(problem.Apps, ","), "apps")
+	names  = flag.String("apps", strings.Join(claim.Apps, ","), "apps")
 	beam   = flag.Int("beam", 8, "size of the beam")
 	cores  = flag.Int("cores", 2, "cores to schedule for")
 	rounds = flag.Int("rounds", 3, "rounds")
@@ -99,7 +99,7 @@ type side struct {
 }
 
 func open(ctx context.Context, version, name string) *side {
-	file := problem.Source(name)
+	file := claim.Source(name)
 	if _, err := os.Stat(file); err != nil && *source != "" {
 		found, _ := filepath.Glob(filepath.Join(*source, "apps", name, "*generator.cpp"))
 		if len(found) == 0 {

@@ -48,6 +48,12 @@ func Say(holds bool, format string, args ...any) {
 	os.Exit(0)
 }
 
+// Apps are those of apps/ that figures are given for.
+var Apps = []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"}
+
+// Source is the Generator of one of apps/. Claims run from the repository's root.
+func Source(app string) string { return filepath.Join("apps", app, app+"_generator.cpp") }
+
 // App is an opened application with its fork server.
 type App struct {
 	Name     string
@@ -59,11 +65,10 @@ type App struct {
 	Protocol measure.Protocol
 }
 
-// Open opens one of apps/ and starts its server. Run claims from the repository's
-// root.
+// Open opens one of apps/ and starts its server.
 func Open(ctx context.Context, name string) *App {
 	threads := runtime.NumCPU()
-	g, err := bridge.Open(ctx, bridge.Options{Path: filepath.Join("apps", name, name+"_generator.cpp"), Threads: threads})
+	g, err := bridge.Open(ctx, bridge.Options{Path: Source(name), Threads: threads})
 	Fail(err)
 	p, err := g.Describe(ctx)
 	Fail(err)

@@ -24,7 +24,7 @@ func main() {
 	worst := measure.Interval{Value: 1e9}
 	for seed := int64(1); seed <= 3; seed++ {
 		o := tune.Defaults()
-		o.Generator.Path = "apps/harris/harris_generator.cpp"
+		o.Generator.Path = claim.Source("harris")
 		o.Budget, o.Seed, o.DB = 3*time.Minute, seed, filepath.Join(dir, fmt.Sprintf("%d.db", seed))
 		o.Seeds = nil
 		o.Baselines = []string{"adams2019", "own"}

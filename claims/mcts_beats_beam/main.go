@@ -39,14 +39,14 @@ func main() {
 	first := flag.Int("first", 1, "the first of them")
 	ablate := flag.Bool("table", false, "print what each option beyond the paper brings")
 	evaluations := flag.Int64("evaluations", 30000, "evaluations a search for -table")
-	only := flag.String("only", strings.Join(problem.Apps, ","), "apps, comma-separated")
+	only := flag.String("only", strings.Join(claim.Apps, ","), "apps, comma-separated")
 	names := flag.String("search", "protuner", "searches, comma-separated")
 	flag.Parse()
 	ctx := claim.Context()
 
 	var targets []target
 	for _, app := range strings.Split(*only, ",") {
-		o, err := problem.Open(ctx, problem.Source(app), bridge.DefaultVersion, 2)
+		o, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, 2)
 		claim.Fail(err)
 		p := o.Problem(runtime.NumCPU())
 		if *ablate {

@@ -4,21 +4,14 @@ package problem
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
-	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tune"
 )
-
-// Apps are those of apps/ that figures are given for.
-var Apps = []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"}
-
-// Source is the Generator of one of Apps. Claims run from the repository's root.
-func Source(app string) string { return filepath.Join("apps", app, app+"_generator.cpp") }
 
 // Opened is a Generator with a space and a model of it.
 type Opened struct {
@@ -46,10 +39,9 @@ func Open(ctx context.Context, source, version string, cores int, folders ...str
 	if err != nil {
 		return nil, err
 	}
-	plugin := g.Toolchain.Halide.Plugins["adams2019"]
-	w, err := nn.ReadFile(plugin)
+	w, err := tune.ReadWeights(g.Toolchain.Halide, "")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", plugin, err)
+		return nil, err
 	}
 	m, err := cost.New(w, p, cores)
 	if err != nil {

@@ -38,10 +38,9 @@ func main() {
 	claim.Fail(err)
 	defer os.RemoveAll(dir)
 	rng := rand.New(rand.NewSource(*seed))
-	apps := []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"}
-	budget := time.Duration(*minutes * float64(time.Minute) / float64(len(apps)))
+	budget := time.Duration(*minutes * float64(time.Minute) / float64(len(claim.Apps)))
 	measured, checked, wrong := 0, 0, 0
-	for _, name := range apps {
+	for _, name := range claim.Apps {
 		found := tuned(ctx, name, budget, dir)
 		r := newRecheck(ctx, name, filepath.Join(dir, name), *seed)
 		rng.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
@@ -64,7 +63,7 @@ func main() {
 // tuned is what a run of tune found right.
 func tuned(ctx context.Context, name string, budget time.Duration, dir string) []tunedb.Measurement {
 	o := tune.Defaults()
-	o.Generator.Path = source(name)
+	o.Generator.Path = claim.Source(name)
 	o.Budget, o.DB, o.Seeds, o.Baselines = budget, filepath.Join(dir, name+".db"), nil, nil
 	_, err := tune.Run(ctx, o, tune.Events{}, nil)
 	claim.Fail(err)
@@ -77,8 +76,6 @@ func tuned(ctx context.Context, name string, budget time.Duration, dir string) [
 	claim.Fail(err)
 	return found
 }
-
-func source(name string) string { return filepath.Join("apps", name, name+"_generator.cpp") }
 
 // recheck compares builds of one app.
 type recheck struct {
@@ -94,7 +91,7 @@ type recheck struct {
 
 func newRecheck(ctx context.Context, name, dir string, seed int64) *recheck {
 	claim.Fail(os.MkdirAll(dir, 0o755))
-	g, err := bridge.Open(ctx, bridge.Options{Path: source(name)})
+	g, err := bridge.Open(ctx, bridge.Options{Path: claim.Source(name)})
 	claim.Fail(err)
 	p, err := g.Describe(ctx)
 	claim.Fail(err)
@@ -127,7 +124,7 @@ func (r *recheck) outputs(ctx context.Context, emit func(bridge.Emission) error)
 	claim.Run(ctx, r.rungen.Link(ctx, dir, r.gen.Name), args...)
 	out := map[string][]float64{}
 	for name, file := range files {
-		values, err := measure.ReadNumPy(file)
+		_, values, err := measure.ReadNumPy(file)
 		claim.Fail(err)
 		out[name] = values
 	}

@@ -19,8 +19,8 @@ func main() {
 	flag.Parse()
 	ctx := claim.Context()
 	same, all := 0, 0
-	for _, app := range problem.Apps {
-		o, err := problem.Open(ctx, problem.Source(app), bridge.DefaultVersion, 2)
+	for _, app := range claim.Apps {
+		o, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, 2)
 		claim.Fail(err)
 		for _, name := range strings.Split(*names, ",") {
 			s, err := search.NewModel(name, nil)

@@ -45,7 +45,7 @@ func main() {
 	var said []string
 	for _, version := range strings.Split(*halide, ",") {
 		logs, n := 0.0, 0.0
-		for _, name := range problem.Apps {
+		for _, name := range claim.Apps {
 			e := open(ctx, version, name)
 			drawn, listed := e.compare()
 			fmt.Printf("%s %-16s %8.0f schedules a second drawn, %8.1f by enumeration: %.1fx\n", version, name, drawn, listed, drawn/listed)
@@ -67,7 +67,7 @@ type evaluator struct {
 }
 
 func open(ctx context.Context, version, name string) *evaluator {
-	o, err := problem.Open(ctx, problem.Source(name), version, cores)
+	o, err := problem.Open(ctx, claim.Source(name), version, cores)
 	claim.Fail(err)
 	return &evaluator{sp: o.Space, x: feature.New(o.Space), m: o.Model}
 }

@@ -36,7 +36,7 @@ func main() {
 	var all []float64
 	apps := os.Args[1:]
 	if len(apps) == 0 {
-		apps = []string{"harris", "unsharp", "hist", "conv_layer", "bilateral_grid", "camera_pipe"}
+		apps = claim.Apps
 	}
 	for _, name := range apps {
 		ratios, rank, span := compare(ctx, name)

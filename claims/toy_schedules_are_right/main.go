@@ -101,12 +101,7 @@ func failures(ctx context.Context, g *bridge.Generator, schedules []schedule.Sch
 	for range 2 {
 		all.Go(func() {
 			for s := range next {
-				c, err := server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: protocol.Check(0, 2)})
-				if err == nil {
-					_, err = c.Run(ctx, measure.CheckOnly(protocol))
-					c.Drop()
-				}
-				if err != nil {
+				if err := measure.CheckOnce(ctx, server, s, protocol, 2); err != nil {
 					bad.Add(1)
 					fmt.Printf("%v\n%s\n", err, s)
 				}

@@ -23,7 +23,7 @@ func main() {
 	evaluations := flag.Int64("evaluations", 60000, "evaluations of one run")
 	flag.Parse()
 	ctx := claim.Context()
-	o, err := problem.Open(ctx, problem.Source(*app), bridge.DefaultVersion, 2)
+	o, err := problem.Open(ctx, claim.Source(*app), bridge.DefaultVersion, 2)
 	claim.Fail(err)
 	s, err := search.NewModel(*name, nil)
 	claim.Fail(err)

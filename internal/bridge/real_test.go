@@ -62,12 +62,17 @@ var quick = RunProtocol{
 	Tolerance: check.Tolerance, MinTotal: int64(time.Millisecond), MinSamples: 2, MaxSamples: 5, Timeout: int64(20 * time.Second),
 }
 
-// check asks for a comparison at every size once a candidate is built.
+// check asks for a comparison at a smaller size once a candidate is built.
 var check = &CheckProtocol{Tolerance: Tolerance{Relative: 1e-4, Absolute: 1e-5}}
 
 func serveHarris(t *testing.T, version string, faults bool, o ServerOptions) (*Server, *pipeline.Pipeline) {
 	t.Helper()
-	g := openApp(t, version, appSource("harris"), Options{Faults: faults})
+	return serve(t, openApp(t, version, appSource("harris"), Options{Faults: faults}), o)
+}
+
+// serve starts a fork server whose reference is the plainest schedule.
+func serve(t *testing.T, g *Generator, o ServerOptions) (*Server, *pipeline.Pipeline) {
+	t.Helper()
 	p, err := g.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -183,19 +188,7 @@ func TestReadsOwnSchedules(t *testing.T) {
 // two: its hand-written schedule and the plain one differ there unless floats are strict.
 func TestStrictFloatsMakeIntegersExact(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		g := openApp(t, version, appSource("hist"), Options{}).Strict()
-		p, err := g.Describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := g.Serve(t.Context(), ServerOptions{BuildTime: 30 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		if _, err := s.Reference(t.Context(), plain(p)); err != nil {
-			t.Fatal(err)
-		}
+		s, _ := serve(t, openApp(t, version, appSource("hist"), Options{}).Strict(), ServerOptions{})
 		c, err := s.Build(t.Context(), BuildRequest{Own: true, Check: check})
 		if err != nil {
 			t.Fatal(err)
@@ -210,19 +203,7 @@ func TestStrictFloatsMakeIntegersExact(t *testing.T) {
 // value, here that of two levels of brightness.
 func TestIntegersMayBeOffByAShareOfTheLargest(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		g := openApp(t, version, appSource("hist"), Options{})
-		p, err := g.Describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := g.Serve(t.Context(), ServerOptions{BuildTime: 30 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		if _, err := s.Reference(t.Context(), plain(p)); err != nil {
-			t.Fatal(err)
-		}
+		s, _ := serve(t, openApp(t, version, appSource("hist"), Options{}), ServerOptions{})
 		run := quick
 		run.Largest, run.Share = 2.5/255, 0.05
 		c, err := s.Build(t.Context(), BuildRequest{Own: true, Check: &CheckProtocol{Tolerance: run.Tolerance}})

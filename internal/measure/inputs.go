@@ -133,7 +133,8 @@ func fileSafe(r rune) rune {
 type tensor struct {
 	extents []int64
 	values  []float64
-	unit    bool // values are in [0, 1] and stand for an integer type's whole range
+	kind    string // NumPy's name of the numbers' type without the order of bytes: f4, u1
+	unit    bool   // values are in [0, 1] and stand for an integer type's whole range
 }
 
 // readImage gives width x height, or width x height x channels where the input has
@@ -175,12 +176,12 @@ func readImage(path string, param pipeline.Param) (*tensor, error) {
 
 // ReadNumPy reads the numbers of a .npy file, dimension 0 the fastest: the last axis
 // as NumPy writes it.
-func ReadNumPy(path string) ([]float64, error) {
+func ReadNumPy(path string) (kind string, values []float64, err error) {
 	t, err := readNumPy(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return "", nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return t.values, nil
+	return t.kind, t.values, nil
 }
 
 // numPyHeader reads what stands before the data, which begins at the offset it gives,
@@ -256,8 +257,8 @@ func readNumPy(path string) (t *tensor, err error) {
 	}
 	slices.Reverse(t.extents)
 	// What is missing at the end would be read as zeros, and what is too much not at all.
-	kind := strings.TrimLeft(r.Header.Descr.Type, "<>|=")
-	if width, err := strconv.Atoi(strings.TrimLeft(kind, "fiu")); err == nil && info.Size()-data != int64(count)*int64(width) {
+	t.kind = strings.TrimLeft(r.Header.Descr.Type, "<>|=")
+	if width, err := strconv.Atoi(strings.TrimLeft(t.kind, "fiu")); err == nil && info.Size()-data != int64(count)*int64(width) {
 		return nil, fmt.Errorf("its %d bytes of data are too few or too many for the shape %v", info.Size()-data, r.Header.Descr.Shape)
 	}
 	if t.values, err = readNumbers(r); err != nil {

@@ -174,12 +174,12 @@ func TestArraysThatHalideWrote(t *testing.T) {
 	header := "{'descr': '|u1', 'fortran_order': False, 'shape': (2,3)}\n"
 	head := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
 	path := file(t, "halide.npy", append(append(head, header...), 1, 2, 3, 4, 5, 6))
-	values, err := ReadNumPy(path)
-	if err != nil || fmt.Sprint(values) != "[1 2 3 4 5 6]" {
-		t.Errorf("got %v, %v", values, err)
+	kind, values, err := ReadNumPy(path)
+	if err != nil || kind != "u1" || fmt.Sprint(values) != "[1 2 3 4 5 6]" {
+		t.Errorf("got %s %v, %v", kind, values, err)
 	}
 	path = file(t, "long.npy", append(append(head, header...), 1, 2, 3, 4, 5, 6, 7))
-	if _, err := ReadNumPy(path); err == nil || !strings.Contains(err.Error(), "too few or too many for the shape [2 3]") {
+	if _, _, err := ReadNumPy(path); err == nil || !strings.Contains(err.Error(), "too few or too many for the shape [2 3]") {
 		t.Errorf("a byte too many: %v", err)
 	}
 }

@@ -64,3 +64,15 @@ func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Durati
 	}
 	return run, err
 }
+
+// CheckOnce compares a schedule's results with the reference at both sizes and times
+// nothing.
+func CheckOnce(ctx context.Context, server *bridge.Server, s schedule.Schedule, p Protocol, threads int) error {
+	c, err := server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, threads)})
+	if err != nil {
+		return err
+	}
+	defer c.Drop()
+	_, err = c.Run(ctx, CheckOnly(p))
+	return err
+}

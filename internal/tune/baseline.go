@@ -61,13 +61,13 @@ func (t *tuner) baselines(ctx context.Context, dir func() (string, error)) ([]bu
 		t.events.phase("baselines")
 	}
 	for _, name := range names {
-		d, err := dir()
-		if err != nil {
-			return nil, err
-		}
 		start := time.Now()
 		b, err := t.made[name], error(nil)
 		if b == nil {
+			d, dirErr := dir()
+			if dirErr != nil {
+				return nil, dirErr
+			}
 			b, err = t.baseline(ctx, name, d, t.o.BaselineLimits)
 		}
 		took := time.Since(start)

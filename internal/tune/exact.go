@@ -53,7 +53,7 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 	if e.server == nil {
 		return nil
 	}
-	err := checkOnce(ctx, e.server, s, e.protocol, e.threads)
+	err := measure.CheckOnce(ctx, e.server, s, e.protocol, e.threads)
 	if err != nil {
 		var f *bridge.Failure
 		if errors.As(err, &f) {
@@ -62,16 +62,4 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 		return err
 	}
 	return nil
-}
-
-// checkOnce compares a schedule's results with the reference at every size and times
-// nothing.
-func checkOnce(ctx context.Context, server *bridge.Server, s schedule.Schedule, p measure.Protocol, threads int) error {
-	c, err := server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, threads)})
-	if err != nil {
-		return err
-	}
-	defer c.Drop()
-	_, err = c.Run(ctx, measure.CheckOnly(p))
-	return err
 }

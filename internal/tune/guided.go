@@ -7,6 +7,7 @@ import (
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/search"
 )
@@ -81,7 +82,7 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 	}
 	t.events.phase("checking")
 	for _, c := range found {
-		err := checkOnce(ctx, t.server, c.Schedule, t.o.Protocol, t.o.Threads)
+		err := measure.CheckOnce(ctx, t.server, c.Schedule, t.o.Protocol, t.o.Threads)
 		if err == nil {
 			t.best = []ranked{{candidate: c}}
 			return nil
