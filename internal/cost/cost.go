@@ -54,11 +54,11 @@ func (m *Model) Stages() int { return len(m.stages) }
 // it, the cost is infinite: such a schedule is never the best. Explain says which
 // stage it is.
 func (m *Model) Predict(features []feature.Schedule) float64 {
-	sum := float32(0)
+	all := float32(0)
 	for i := range features {
-		sum += m.stage(i, &features[i])
+		all += m.stage(i, &features[i])
 	}
-	return finite(sum)
+	return finite(all)
 }
 
 // finite is c, or infinity where c is none or no number.
@@ -79,22 +79,12 @@ func (m *Model) PredictBatch(batch [][]feature.Schedule, dst []float64) {
 
 // stage is the cost of one stage, infinite where its features cannot be.
 func (m *Model) stage(i int, features *feature.Schedule) float32 {
-	var coefficients, size [nn.Outputs]float32
-	if !m.terms(i, features, &coefficients, &size) {
+	var coefficients [nn.Outputs]float32
+	var f [nn.Padded]float32
+	if !m.net.Coefficients(m.stages[i], (*[nn.Inputs]float64)(features), &f, &coefficients) {
 		return float32(math.Inf(1))
 	}
-	return nn.Dot(&coefficients, &size) * unit
-}
-
-// terms evaluates the network and the sizes of the terms for one stage; false where
-// its features cannot be.
-func (m *Model) terms(i int, features *feature.Schedule, coefficients, size *[nn.Outputs]float32) bool {
-	var f [nn.Padded]float32
-	if !m.net.Coefficients(m.stages[i], (*[nn.Inputs]float64)(features), &f, coefficients) {
-		return false
-	}
-	sizes(&f, i == 0, m.cores, size)
-	return true
+	return sum(&coefficients, &f, i == 0, m.cores)
 }
 
 // StageCost is the cost of one stage and of what.
@@ -111,10 +101,12 @@ func (m *Model) Explain(features []feature.Schedule) []StageCost {
 	out := make([]StageCost, len(features))
 	for i := range features {
 		var coefficients, size [nn.Outputs]float32
-		if !m.terms(i, &features[i], &coefficients, &size) {
+		var f [nn.Padded]float32
+		if !m.net.Coefficients(m.stages[i], (*[nn.Inputs]float64)(&features[i]), &f, &coefficients) {
 			out[i].Cost = math.Inf(1)
 			continue
 		}
+		sizes(&f, i == 0, m.cores, &size)
 		for k, c := range coefficients {
 			out[i].Terms[k] = float64(c*size[k]) * unit
 			out[i].Cost += out[i].Terms[k]

@@ -4,8 +4,9 @@ import "math"
 
 // evaluate is Coefficients for processors without vector code of their own, and
 // the definition of what such code computes: every product and every sum is
-// rounded to float32, sums are taken in the order written here. The conversions
-// around products keep the compiler from fusing them with sums.
+// rounded to float32, sums are taken in the order written here, which is that of the
+// code in Halide's plugins. The conversions around products keep the compiler from
+// fusing them with sums.
 func evaluate(w *Weights, s *Stage, in *[Inputs]float64, f *[Padded]float32, out *[Outputs]float32) bool {
 	worst := uint32(0)
 	for k, v := range in {
@@ -43,55 +44,55 @@ func evaluate(w *Weights, s *Stage, in *[Inputs]float64, f *[Padded]float32, out
 // no number and of all negative numbers are more.
 const largest = 0x7f7fffff
 
-// The logarithm is a polynomial of degree 9 about 1, as in Cephes' logf (S. L.
-// Moshier, netlib.org/cephes): with v+1 = m 2^e and m between the roots of a half
-// and of two, ln m + e ln 2, ln 2 in two parts. It is within 2 ulp of ln(v+1), with
-// v+1 rounded.
-const (
-	rootHalf = 0.707106781186547524
-	log2High = 0.693359375
-	log2Low  = -2.12194440e-4
-)
-
-var logPolynomial = [...]float32{
-	7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-	-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
-}
-
-// logOnePlus is ln(v+1) for finite v that are not negative; 0 for 0.
+// logOnePlus is about ln(v+1) for finite v that are not negative; 0 for 0. It is the
+// fast logarithm that Halide's cost model takes, to the bit, since schedules that
+// cost nearly the same are told apart by it. With v+1 = m 2^e and m at least 3/4 and
+// less than 3/2 it is a polynomial of degree 7 in m-1, odd and even powers apart, plus
+// e ln 2; at most 1e-4 off.
 func logOnePlus(v float32) float32 {
 	bits := math.Float32bits(v + 1)
-	e := float32(int32(bits>>23) - 126)
-	m := math.Float32frombits(bits&0x007fffff | 0x3f000000) // at least a half, less than 1
-	x := m - 1
-	if m < rootHalf {
-		e--
-		x += m
-	}
+	mantissa := bits & 0x007fffff
+	high := mantissa >> 22 // 1 where v+1 is at least 3/2 of a power of two
+	e := float32(int32(bits>>23+high) - 127)
+	x := math.Float32frombits(mantissa-high<<23+0x3f800000) - 1
 	z := float32(x * x)
-	y := logPolynomial[0]
-	for _, p := range logPolynomial[1:] {
-		y = float32(y*x) + p
-	}
-	y = float32(float32(y*x) * z)
-	y += float32(log2Low * e)
-	y -= float32(0.5 * z)
-	return x + y + float32(log2High*e)
+	p := &logPolynomial
+	odd := float32(p[7]*z) + p[5]
+	odd = float32(odd*z) + p[3]
+	odd = float32(odd*z) + p[1]
+	odd = float32(odd * x)
+	even := float32(p[6]*z) + p[4]
+	even = float32(even*z) + p[2]
+	even = float32(even * z)
+	return even + float32(e*math.Ln2) + odd
 }
 
-// dotScalar adds up products lane by lane of eight, then halves of the lanes.
-func dotScalar(a, b *[Outputs]float32) float32 {
-	const lanes = 8
-	var sum [lanes]float32
-	for i := 0; i < Outputs; i += lanes {
-		for l := range sum {
-			sum[l] += float32(a[i+l] * b[i+l])
-		}
+// sigmoid is about 1/(1+exp(-v)), with exp(-v) = 2^k exp(-x) as Halide's vector code
+// has it, to the bit: exp(-x) is a polynomial of degree 7.
+func sigmoid(v float32) float32 {
+	k := float32(math.Floor(float64(float32(v * -math.Log2E))))
+	switch {
+	case k <= -127:
+		return 1
+	case k >= 128:
+		return 0
 	}
-	for half := lanes / 2; half > 0; half /= 2 {
-		for l := range half {
-			sum[l] += sum[l+half]
-		}
-	}
-	return sum[0]
+	x := float32(k*math.Ln2) + v
+	z := float32(x * x)
+	p := &expPolynomial
+	odd := float32(-p[7]*z) - p[5]
+	odd = float32(odd*z) - p[3]
+	odd = float32(odd*z) - p[1]
+	odd = float32(odd * x)
+	even := float32(p[6]*z) + p[4]
+	even = float32(even*z) + p[2]
+	even = float32(even*z) + p[0]
+	power := math.Float32frombits(uint32(int32(k)+127) << 23)
+	return 1 / (float32(power*(odd+even)) + 1)
 }
+
+// The coefficients of x to the power of the index.
+var (
+	logPolynomial = [...]float32{0, 1, -0.499975145, 0.333204657, -0.251102597, 0.206252187, -0.162529618, 0.0764031857}
+	expPolynomial = [...]float32{1, 1, 0.499998987, 0.166679844, 0.0416018814, 0.0084898863, 0.00119156833, 0.000319659332}
+)

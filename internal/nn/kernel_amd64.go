@@ -15,15 +15,5 @@ func coefficients(w *Weights, s *Stage, in *[Inputs]float64, f *[Padded]float32,
 	return evaluate(w, s, in, f, out)
 }
 
-func dot(a, b *[Outputs]float32) float32 {
-	if useAVX2 {
-		return dotAVX2(a, b)
-	}
-	return dotScalar(a, b)
-}
-
 //go:noescape
 func evaluateAVX2(w *Weights, s *Stage, in *[Inputs]float64, f *[Padded]float32, out *[Outputs]float32) bool
-
-//go:noescape
-func dotAVX2(a, b *[Outputs]float32) float32

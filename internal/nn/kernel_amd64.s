@@ -1,9 +1,8 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The vector code of evaluate and dotScalar, for AVX2: the same operations in the
-// same order, eight lanes at a time. Everything is said there; here only where
-// things are.
+// The vector code of evaluate, for AVX2: the same operations in the same order, eight
+// lanes at a time. Everything is said there; here only where things are.
 
 // EIGHT defines a constant of eight equal lanes.
 #define EIGHT(name, bits) \
@@ -18,22 +17,16 @@
 	GLOBL name<>(SB), (RODATA|NOPTR), $32
 
 EIGHT(one, 0x3f800000)
-EIGHT(half, 0x3f000000)
-EIGHT(rootHalf, 0x3f3504f3)
-EIGHT(log2High, 0x3f318000)
-EIGHT(log2Low, 0xb95e8083)
+EIGHT(log2, 0x3f317218)
 EIGHT(mantissa, 0x007fffff)
-EIGHT(exponent, 0x0000007e)
+EIGHT(bias, 0x0000007f)
 EIGHT(greatest, 0x7f7fffff)
-EIGHT(p0, 0x3d9021bb)
-EIGHT(p1, 0xbdebd1b8)
-EIGHT(p2, 0x3def251a)
-EIGHT(p3, 0xbdfe5d4f)
-EIGHT(p4, 0x3e11e9bf)
-EIGHT(p5, 0xbe2aae50)
-EIGHT(p6, 0x3e4cceac)
-EIGHT(p7, 0xbe7ffffc)
-EIGHT(p8, 0x3eaaaaaa)
+EIGHT(p2, 0xbefffcbe)
+EIGHT(p3, 0x3eaa99cd)
+EIGHT(p4, 0xbe809085)
+EIGHT(p5, 0x3e5333c6)
+EIGHT(p6, 0xbe266e2a)
+EIGHT(p7, 0x3d9c7946)
 
 // func evaluateAVX2(w *Weights, s *Stage, in *[Inputs]float64, f *[Padded]float32, out *[Outputs]float32) bool
 //
@@ -88,43 +81,31 @@ logarithm:
 	VMOVUPS (DX)(CX*1), Y0
 	VADDPS one<>(SB), Y0, Y0
 	VPSRLD $23, Y0, Y1
-	VPSUBD exponent<>(SB), Y1, Y1
+	VPAND mantissa<>(SB), Y0, Y0
+	VPSRLD $22, Y0, Y2
+	VPADDD Y2, Y1, Y1
+	VPSUBD bias<>(SB), Y1, Y1
 	VCVTDQ2PS Y1, Y1
-	VANDPS mantissa<>(SB), Y0, Y0
-	VORPS half<>(SB), Y0, Y0
-	VCMPPS $1, rootHalf<>(SB), Y0, Y2
-	VANDPS Y0, Y2, Y3
-	VANDPS one<>(SB), Y2, Y2
-	VSUBPS Y2, Y1, Y1
+	VPSLLD $23, Y2, Y2
+	VPSUBD Y2, Y0, Y0
+	VPADDD one<>(SB), Y0, Y0
 	VSUBPS one<>(SB), Y0, Y0
-	VADDPS Y3, Y0, Y0
 	VMULPS Y0, Y0, Y4
-	VMOVUPS p0<>(SB), Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p1<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p2<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p3<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p4<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
+	VMULPS p7<>(SB), Y4, Y5
 	VADDPS p5<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p6<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p7<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
-	VADDPS p8<>(SB), Y5, Y5
-	VMULPS Y0, Y5, Y5
 	VMULPS Y4, Y5, Y5
-	VMULPS log2Low<>(SB), Y1, Y6
-	VADDPS Y6, Y5, Y5
-	VMULPS half<>(SB), Y4, Y6
-	VSUBPS Y6, Y5, Y5
-	VADDPS Y5, Y0, Y0
-	VMULPS log2High<>(SB), Y1, Y6
-	VADDPS Y6, Y0, Y0
+	VADDPS p3<>(SB), Y5, Y5
+	VMULPS Y4, Y5, Y5
+	VADDPS one<>(SB), Y5, Y5
+	VMULPS Y0, Y5, Y5
+	VMULPS p6<>(SB), Y4, Y6
+	VADDPS p4<>(SB), Y6, Y6
+	VMULPS Y4, Y6, Y6
+	VADDPS p2<>(SB), Y6, Y6
+	VMULPS Y4, Y6, Y6
+	VMULPS log2<>(SB), Y1, Y1
+	VADDPS Y1, Y6, Y6
+	VADDPS Y5, Y6, Y0
 	VMOVUPS Y0, (R11)(CX*1)
 	ADDQ $32, CX
 	CMPQ CX, $160
@@ -189,30 +170,5 @@ conv:
 	VMOVUPS Y1, 32(R9)
 	VMOVUPS Y2, 64(R9)
 	VMOVUPS Y3, 96(R9)
-	VZEROUPPER
-	RET
-
-// func dotAVX2(a, b *[Outputs]float32) float32
-TEXT ·dotAVX2(SB), NOSPLIT, $0-20
-	MOVQ a+0(FP), SI
-	MOVQ b+8(FP), DI
-	VMOVUPS 0(SI), Y0
-	VMULPS 0(DI), Y0, Y0
-	VMOVUPS 32(SI), Y1
-	VMULPS 32(DI), Y1, Y1
-	VADDPS Y1, Y0, Y0
-	VMOVUPS 64(SI), Y1
-	VMULPS 64(DI), Y1, Y1
-	VADDPS Y1, Y0, Y0
-	VMOVUPS 96(SI), Y1
-	VMULPS 96(DI), Y1, Y1
-	VADDPS Y1, Y0, Y0
-	VEXTRACTF128 $1, Y0, X1
-	VADDPS X1, X0, X0
-	VMOVHLPS X0, X0, X1
-	VADDPS X1, X0, X0
-	VMOVSHDUP X0, X1
-	VADDSS X1, X0, X0
-	VMOVSS X0, ret+16(FP)
 	VZEROUPPER
 	RET

@@ -2,6 +2,6 @@ package nn
 
 func init() {
 	if useAVX2 {
-		kernels["avx2"] = kernel{evaluateAVX2, dotAVX2}
+		kernels["avx2"] = evaluateAVX2
 	}
 }

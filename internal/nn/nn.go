@@ -4,10 +4,7 @@
 // features nor terms: only numbers in, numbers out.
 package nn
 
-import (
-	"math"
-	"math/rand"
-)
+import "math/rand"
 
 // Sizes of the layers, as in Halide's Adams2019 (feature version 3).
 const (
@@ -75,7 +72,7 @@ type Network struct {
 func New(w *Weights) *Network {
 	n := &Network{w: *w}
 	for i, v := range w.Head1Filter {
-		n.squashed[i] = float32(1 / (1 + math.Exp(-float64(v))))
+		n.squashed[i] = sigmoid(v)
 	}
 	return n
 }
@@ -86,15 +83,15 @@ func New(w *Weights) *Network {
 func (n *Network) Stage(counts []int32) *Stage {
 	_ = counts[Ops*Types-1]
 	head := n.w.Head1Bias
-	for op := range Ops {
-		for typ := range Types {
+	for typ := range Types {
+		for op := range Ops {
 			count := float32(counts[op*Types+typ])
 			if count == 0 {
-				continue
+				continue // adds nothing
 			}
 			row := n.squashed[Algorithm*(op+Ops*typ):]
 			for c := range Algorithm {
-				head[c] += row[c] * count
+				head[c] += float32(row[c] * count)
 			}
 		}
 	}
@@ -102,7 +99,7 @@ func (n *Network) Stage(counts []int32) *Stage {
 	for i, v := range head {
 		row := n.w.Conv1Filter[Outputs*i:]
 		for c := range Outputs {
-			s[c] += row[c] * v
+			s[c] += float32(row[c] * v)
 		}
 	}
 	return &s
@@ -119,6 +116,3 @@ func (n *Network) Stage(counts []int32) *Stage {
 func (n *Network) Coefficients(s *Stage, features *[Inputs]float64, f *[Padded]float32, out *[Outputs]float32) bool {
 	return coefficients(&n.w, s, features, f, out)
 }
-
-// Dot is the sum of products, with rounding in the order of dotScalar.
-func Dot(a, b *[Outputs]float32) float32 { return dot(a, b) }
