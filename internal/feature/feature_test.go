@@ -87,7 +87,7 @@ func TestGoldenFeatures(t *testing.T) {
 func spaces(t testing.TB) map[string]*space.Space {
 	t.Helper()
 	out := map[string]*space.Space{}
-	for _, name := range pipelinetest.Schedulable(t) {
+	for _, name := range pipelinetest.Names(t) {
 		out[name] = newSpace(t, pipelinetest.Described(t, name), space.Adams(4))
 	}
 	return out
@@ -149,7 +149,7 @@ func TestAllPlacedHaveFeatures(t *testing.T) {
 // remembers all, by one that hardly remembers anything, and by new ones.
 func TestIncrementalIsFromScratch(t *testing.T) {
 	states := 0
-	for _, name := range pipelinetest.Schedulable(t) {
+	for _, name := range pipelinetest.Names(t) {
 		p := pipelinetest.Described(t, name)
 		for _, o := range []space.Options{space.Adams(1), space.Adams(4), space.Defaults(16)} {
 			sp := newSpace(t, p, o)

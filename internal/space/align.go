@@ -83,6 +83,9 @@ func (a *aligner) stage(n *Nest, top *written) bool {
 	for to, l := range chain {
 		last := to == len(chain)-1
 		if !last && !l.holds(a.limit) && a.tasks[top] != to+1 && !a.vectorNext(chain, to) {
+			if undecided := top.parallel && a.tasks[top] == 0; !undecided && !l.holds(len(a.sp.nodes)) {
+				return false // nothing to come can end the level here
+			}
 			continue
 		}
 		if n == nil {

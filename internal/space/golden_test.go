@@ -32,7 +32,7 @@ func rollout(s *State, rng *rand.Rand) *State {
 // splits reductions with guards, and is rebuilt by its own trace, also through the
 // text form.
 func TestDrawnSchedules(t *testing.T) {
-	for _, name := range pipelinetest.Schedulable(t) {
+	for _, name := range pipelinetest.Names(t) {
 		t.Run(name, func(t *testing.T) {
 			p := pipelinetest.Described(t, name)
 			binding := p.Binding()

@@ -10,7 +10,7 @@ import (
 
 // A nest is found again from its text: the same loops with the same bounds.
 func TestImportOfOwnText(t *testing.T) {
-	for _, name := range pipelinetest.Schedulable(t) {
+	for _, name := range pipelinetest.Names(t) {
 		t.Run(name, func(t *testing.T) {
 			p := pipelinetest.Described(t, name)
 			for _, o := range []Options{Defaults(2), Adams(16), Adams(1)} {

@@ -1,7 +1,11 @@
 package space
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
@@ -114,6 +118,36 @@ func TestNoSubtiling(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Equally even tasks are in the order in which the C++ library's std::sort left them
+// (GCC 12's, whose order has not changed in years).
+func TestTasksAreSortedAsTheirs(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		idle func(i int) int
+		want string
+	}{
+		{17, func(int) int { return 1 }, "8 16 15 14 13 12 11 10 9 0 7 6 5 4 3 2 1"},
+		{40, func(i int) int { return i * i * 7 % 11 }, "11 22 33 0 4 18 26 15 29 7 37 9 31 13 2 24 35 20 32 1 34 23 21 10 12 19 3 36 8 30 14 25 28 27 16 6 5 17 38 39"},
+		{100, func(i int) int { return i * 37 % 7 }, "84 21 70 63 77 14 56 28 0 49 7 91 35 98 42 39 53 32 46 25 60 67 18 74 95 81 11 4 88 50 99 43 92 85 78 57 71 64 1 22 36 15 8 29 68 19 61 75 26 12 54 82 89 47 33 5 96 40 9 86 79 93 16 72 2 37 65 23 44 30 58 51 20 41 97 34 6 90 48 83 55 27 13 76 69 62 24 38 66 17 3 94 45 73 80 59 31 87 10 52"},
+	} {
+		options := make([]taskOption, c.n)
+		for i := range options {
+			options[i] = taskOption{tasks: []int64{int64(i)}, idle: float64(c.idle(i))}
+		}
+		sortOptions(options, true)
+		var got []string
+		for _, o := range options {
+			got = append(got, fmt.Sprint(o.tasks[0]))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%d options: %v", c.n, got)
+		}
+		if !slices.IsSortedFunc(options, func(a, b taskOption) int { return cmp.Compare(a.idle, b.idle) }) {
+			t.Errorf("%d options are not sorted", c.n)
 		}
 	}
 }

@@ -81,16 +81,13 @@ func (b bitset) union(c bitset) {
 func (sp *Space) newSet() bitset { return make(bitset, sp.words) }
 
 // New prepares the space of p. It fails, naming the Func, on a description that
-// cannot be scheduled: no Funcs, refusals, empty or unbounded regions.
+// cannot be scheduled: no Funcs, empty or unbounded regions.
 func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if len(p.Funcs) == 0 {
 		return nil, fmt.Errorf("space: pipeline %s has no Funcs", p.Generator)
-	}
-	for _, r := range p.Refusals {
-		return nil, fmt.Errorf("space: pipeline %s: %s cannot be scheduled: %s", p.Generator, r.Func, r.Reason)
 	}
 	head, err := schedule.Parse(strings.Join(p.Structure, "\n"))
 	if err != nil {

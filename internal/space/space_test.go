@@ -45,15 +45,12 @@ func TestOptions(t *testing.T) {
 }
 
 func TestRefusesPipelines(t *testing.T) {
-	refused := toy(16, 8, 1)
-	refused.Refusals = []pipeline.Refusal{{Func: "b", Reason: "it is on strike"}}
 	far := toy(16, 8)
 	far.Funcs[0].Estimate[0].Max = 1 << 40
 	backwards := toy(16, 8, 1)
 	backwards.Funcs[0].Stages[0].Edges[0].Producer = 0
 	for want, p := range map[string]*pipeline.Pipeline{
 		"no Funcs":               {Generator: "none"},
-		"b cannot be scheduled":  refused,
 		"leaves Halide's int32":  far,
 		"region of a is empty":   toy(0, 8),
 		"does not come after it": backwards,

@@ -161,24 +161,29 @@ func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 			options = append(options, o)
 		}
 	}
-	if !sp.o.RoundTasks {
-		partition(options)
-	}
-	slices.SortStableFunc(options, func(a, b taskOption) int { return cmp.Compare(a.idle, b.idle) })
+	sortOptions(options, !sp.o.RoundTasks)
 	return options
 }
 
-// partition brings equally even options into the order that Adams et al.'s code has
-// them in after sorting, which breaks ties in a beam like theirs: that of the C++ library's introsort
-// (Musser 1997; quicksort around the median of three until parts have 16 elements,
-// before an insertion sort, which is stable), without its way out of deep recursion.
+// sortOptions sorts by evenness; equally even options stay in order, or, as theirs
+// have them, end where the C++ library's introsort leaves them, which breaks ties in a
+// search like theirs (Musser 1997: quicksort around the median of three until parts
+// have 16 elements, before an insertion sort, which is stable; its way out of deep
+// recursion is left out, for options are few).
+func sortOptions(options []taskOption, asTheirs bool) {
+	if asTheirs {
+		partition(options)
+	}
+	slices.SortStableFunc(options, func(a, b taskOption) int { return cmp.Compare(a.idle, b.idle) })
+}
+
 func partition(o []taskOption) {
 	for len(o) > 16 {
 		a, b, c := 1, len(o)/2, len(o)-1
-		if o[b].idle < o[a].idle {
+		if o[a].idle >= o[b].idle {
 			a, b = b, a
 		}
-		switch { // the median of a <= b and c
+		switch { // the median of a <= b and c; of equal ones a is the second of them
 		case o[b].idle < o[c].idle:
 			o[0], o[b] = o[b], o[0]
 		case o[a].idle < o[c].idle:
