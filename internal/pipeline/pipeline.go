@@ -21,24 +21,17 @@ const Version = 1
 // Pipeline is one described pipeline. It is immutable once decoded; WithStructure
 // makes another one.
 type Pipeline struct {
-	Version   int       `json:"version"`             // of this format
-	Generator string    `json:"generator"`           // registered Generator name
-	Halide    string    `json:"halide"`              // e.g. "21.0.0"
-	Target    string    `json:"target"`              // e.g. "x86-64-linux-avx2-..."
-	Algorithm string    `json:"algorithm"`           // 16 hex digits: what the Generator computes; names of Funcs, estimates and schedule excepted
-	Structure []string  `json:"structure,omitempty"` // structural directives (text form) applied before describing
-	Funcs     []Func    `json:"funcs"`               // consumers before producers; Funcs[0] is an output
-	Params    []Param   `json:"params"`              // inputs: buffers and scalars
-	Refusals  []Refusal `json:"refusals,omitempty"`
+	Version   int      `json:"version"`             // of this format
+	Generator string   `json:"generator"`           // registered Generator name
+	Halide    string   `json:"halide"`              // e.g. "21.0.0"
+	Target    string   `json:"target"`              // e.g. "x86-64-linux-avx2-..."
+	Algorithm string   `json:"algorithm"`           // 16 hex digits: what the Generator computes; names of Funcs, estimates and schedule excepted
+	Structure []string `json:"structure,omitempty"` // structural directives (text form) applied before describing
+	Funcs     []Func   `json:"funcs"`               // consumers before producers; Funcs[0] is an output
+	Params    []Param  `json:"params"`              // inputs: buffers and scalars
 	// CustomPasses counts the Generator's own lowering passes. They run when a
 	// schedule is compiled; what they change is not described.
 	CustomPasses int `json:"custom_passes,omitempty"`
-}
-
-// Refusal names something of the pipeline that cannot be scheduled, and why.
-type Refusal struct {
-	Func   string `json:"func"`
-	Reason string `json:"reason"`
 }
 
 // Param is an input of the pipeline with its estimate.

@@ -164,9 +164,6 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
 		return &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
 	}
-	for _, r := range t.pipe.Refusals {
-		return &UsageError{fmt.Errorf("%s cannot be tuned: %s: %s", t.gen.Name, r.Func, r.Reason)}
-	}
 	t.o.Protocol = t.o.Protocol.ForPipeline(t.pipe)
 	if t.scratch, err = bridge.NewScratch(); err != nil {
 		return err
