@@ -167,6 +167,9 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 			if r.m.over(ctx) {
 				return nil, errBudget
 			}
+			if n, ok := e.node.(sibling); ok {
+				e.node = n.Alone()
+			}
 			var err error
 			if waiting, err = r.expand(ctx, e, &next, waiting); err != nil {
 				return nil, err

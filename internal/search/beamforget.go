@@ -7,3 +7,11 @@ type forgetter interface{ Forget() }
 
 // Forget implements forgetter.
 func (n *StateNode) Forget() { n.action.Forget() }
+
+// sibling nodes are made together, in one piece of memory with all others that their
+// parent has, which lasts as long as one of them. Alone is the same node apart from
+// them, for those that a beam goes on from and remembers to the end of a pass.
+type sibling interface{ Alone() Node }
+
+// Alone implements sibling.
+func (n *StateNode) Alone() Node { return NewStateNode(n.State()) }
