@@ -240,7 +240,7 @@ func TestTunesHarris(t *testing.T) {
 		t.Skip("tunes with a real Halide")
 	}
 	dir := t.TempDir()
-	args := []string{"tune", harris, "--trials", "6", "--budget", "5m", "--db", "h.db", "-o", "out", "--json", "-e", "stmt", "--seeds", "own,mullapudi2016", "--baseline"}
+	args := []string{"tune", harris, "--trials", "6", "--budget", "1m", "--db", "h.db", "-o", "out", "--json", "-e", "stmt", "--seeds", "own,mullapudi2016", "--baseline"}
 	first := execute(t, dir, append(args, "own")...)
 	r := tuned(t, first)
 	if len(first.left) > 0 {

@@ -100,7 +100,7 @@ func TestKilledTunes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "k.db")
 	tuneIt := func(trials int) *exec.Cmd {
-		cmd := command(t, dir, "tune", small, "--trials", fmt.Sprint(trials), "--budget", "1m", "--seeds", "mullapudi2016", "--baseline", "own,mullapudi2016",
+		cmd := command(t, dir, "tune", small, "--trials", fmt.Sprint(trials), "--budget", "12s", "--seeds", "mullapudi2016", "--baseline", "own,mullapudi2016",
 			"--db", path, "--json")
 		cmd.Env = append(cmd.Env, markVariable+"="+dir)
 		return cmd
@@ -145,7 +145,7 @@ func TestInterruptedTunes(t *testing.T) {
 		t.Skip("tunes with a real Halide")
 	}
 	dir := t.TempDir()
-	cmd := command(t, dir, "tune", small, "--budget", "3m", "--seeds", "none", "--baseline", "own", "--json", "-o", "out")
+	cmd := command(t, dir, "tune", small, "--budget", "1m", "--seeds", "none", "--baseline", "own", "--json", "-o", "out")
 	cmd.Env = append(cmd.Env, markVariable+"="+dir)
 	words, err := cmd.StderrPipe()
 	if err != nil {

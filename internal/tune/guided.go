@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,12 +22,15 @@ const (
 	modelDepth = 2  // of the structural hash by which they differ
 )
 
+// errNoWeights says that no weights are installed and none were named.
+var errNoWeights = errors.New("no Adams2019 plugin to take the model's weights from; name a .weights file with --weights")
+
 // ReadWeights reads the model's weights: a .weights file, or where none is named those
 // inside the installed Adams2019 plugin.
 func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 	if path == "" {
 		if path = h.Plugins["adams2019"]; path == "" {
-			return nil, fmt.Errorf("the Halide at %s has no Adams2019 plugin to take the model's weights from; name a .weights file with --weights", h.Root)
+			return nil, fmt.Errorf("the Halide at %s has %w", h.Root, errNoWeights)
 		}
 	}
 	w, err := nn.ReadFile(path)

@@ -22,7 +22,7 @@ type Options struct {
 
 	// Search names the strategy: a measured one (search.Names), or one guided by the
 	// model (search.ModelNames), whose finds are measured first and then evolved.
-	// Default evolve.
+	// Default protuner; where no weights are installed, evolve.
 	Search string
 	// Weights is the model's .weights file. Default those inside the installed
 	// Adams2019 plugin.
@@ -79,7 +79,7 @@ type Options struct {
 // Defaults are the documented defaults.
 func Defaults() Options {
 	return Options{
-		Search: "evolve", Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
+		Search: "protuner", Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
 		Seeds:          slices.Clone(schedulers),
 		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},

@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -28,12 +29,16 @@ const overtime = 12
 // are spent, or stop is closed.
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	started := time.Now()
-	strategy, err := t.strategy(ctx, stop)
+	past, err := t.recorder.Known(ctx)
+	if err != nil {
+		return err
+	}
+	strategy, err := t.strategy(ctx, stop, t.o.Trials > 0 && len(past) >= t.o.Trials)
 	if err != nil {
 		return err
 	}
 	t.events.phase("searching")
-	known, err := t.recall(ctx, strategy)
+	known, err := t.recall(past, strategy)
 	if err != nil {
 		return err
 	}
@@ -115,20 +120,26 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // strategy makes the one asked for, which begins with the seeds. One guided by the
-// model evolves them and what it found.
-func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}) (search.Strategy, error) {
+// model evolves them and what it found. Where the trials are spent, nobody is asked for
+// more.
+func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) (search.Strategy, error) {
 	begin, err := t.seeds(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
 	name := t.o.Search
 	if t.o.asksModel() {
+		name = evolving
+	}
+	if t.o.asksModel() && !spent {
 		found, err := t.guided(ctx, stop)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search:
+			t.events.note("%v; measuring from the start", err) // the default works with every Halide
+		case err != nil:
 			return nil, err
 		}
 		begin = append(begin, found...)
-		name = evolving
 	}
 	then, err := search.New(name, t.space, stream(t.o.Seed, "search/"+name))
 	if err != nil {
@@ -141,11 +152,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}) (search.Stra
 const evolving = "evolve"
 
 // recall gives the strategy what earlier runs measured under this key.
-func (t *tuner) recall(ctx context.Context, strategy search.Strategy) (int, error) {
-	past, err := t.recorder.Known(ctx)
-	if err != nil {
-		return 0, err
-	}
+func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int, error) {
 	n := 0
 	for _, m := range past {
 		c, ok := t.rebuild(m)

@@ -36,7 +36,7 @@ func TestOptionsAreValidated(t *testing.T) {
 		"limits of candidates":    func(o *Options) { o.CandidateBuild = 0 },
 		`no seed "adam"`:          func(o *Options) { o.Seeds = []string{"adam"} },
 		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{"own", "adam"} },
-		"evolve does not ask it":  func(o *Options) { o.Unmeasured = true },
+		"evolve does not ask it":  func(o *Options) { o.Search, o.Unmeasured = "evolve", true },
 		"a tolerance is negative": func(o *Options) { o.Protocol.Integer = -1 },
 	} {
 		o := valid()
