@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/protuner/protuner/internal/bench"
 	"github.com/protuner/protuner/internal/tune"
 )
 
@@ -24,6 +26,7 @@ const (
 
 type cli struct {
 	Tune     tuneCmd     `cmd:"" help:"Find a fast schedule for a Generator."`
+	Bench    benchCmd    `cmd:"" help:"Compare methods of scheduling side by side on a suite."`
 	Optimize optimizeCmd `cmd:"" help:"Find the best configuration of any program."`
 	Show     showCmd     `cmd:"" help:"Show what was found."`
 	Export   exportCmd   `cmd:"" help:"Write a found schedule as .schedule.h or text."`
@@ -47,6 +50,7 @@ func run(args []string) (code int) {
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("protuner"),
 		kong.Description("Finds fast schedules for Halide pipelines: search, measurement and checked results."),
+		kong.Vars{"profiles": strings.Join(bench.ProfileNames(), ", ")},
 		kong.UsageOnError(), kong.Exit(func(code int) { exited = code }))
 	if err != nil {
 		panic(err) // the command's own description is wrong

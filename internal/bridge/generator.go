@@ -206,6 +206,7 @@ type Emission struct {
 	Dir      string
 	Function string
 	Outputs  []string // static_library, c_header, schedule, registration, ...
+	Env      []string // NAME=VALUE, for what an autoscheduler of Halide's takes no parameter for
 }
 
 func (e Emission) arguments() []string {
@@ -262,7 +263,7 @@ func (g *Generator) Emit(ctx context.Context, autoscheduler string, params []Par
 	}
 	words := new(tail)
 	cmd := exec.Command(g.Binary, g.arguments(e.arguments(), extra...)...)
-	cmd.Env = g.env()
+	cmd.Env = append(g.env(), e.Env...)
 	cmd.Stdout, cmd.Stderr = words, words
 	err := runLimited(ctx, cmd, limits)
 	var exit *exec.ExitError

@@ -1,0 +1,259 @@
+// Package bench compares methods of scheduling on a suite of applications: every
+// method makes its schedule within the same budget, what was made is built ahead of
+// time, checked against one reference and raced together in fresh processes. All of
+// it is stored as it comes, so that a run goes on where it was stopped.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+// Options say what is compared and how. They are stored with the run, which goes on
+// only under the same ones.
+type Options struct {
+	Apps    []string `json:"apps"`
+	Methods []string `json:"methods"` // docs/bench.md lists them; one given twice is raced against itself
+	// Budget is what each method that searches for as long as it may has for an
+	// application. Default 5 minutes.
+	Budget time.Duration `json:"budget_ns"`
+	// PeerTime and PeerMemory bound a scheduler that ends by itself (Adams2019's beam,
+	// say), for an application. Defaults: the budget, 6 GiB.
+	PeerTime   time.Duration `json:"peer_time_ns"`
+	PeerMemory int64         `json:"peer_memory"`
+	// Divide is what all times that a method is given are divided by: the budget, the
+	// peers', and the time per root of ProTuner's configurations. 1 to 10. Default 1.
+	Divide float64 `json:"divide"`
+	// Repeat is how many seeds each method that draws at random has; the fastest counts,
+	// as in ProTuner's section 5. Default 1.
+	Repeat int   `json:"repeat"`
+	Seed   int64 `json:"seed"` // the first of them. Default 1
+	// Layers, if above 0, bounds the parts of an application that is scheduled part by
+	// part (resnet50) to those that occur most often.
+	Layers int `json:"layers,omitempty"`
+	// MinRounds, MaxRounds and RaceTime bound the race of a part. Defaults 10, 30, 1 minute.
+	MinRounds int           `json:"min_rounds"`
+	MaxRounds int           `json:"max_rounds"`
+	RaceTime  time.Duration `json:"race_time_ns"`
+	// Finalists are raced inside a search that measures, before its winner is named.
+	// Default 5.
+	Finalists int `json:"finalists"`
+	// Threads is HL_NUM_THREADS. Default the number of processors.
+	Threads int `json:"threads"`
+
+	// AppsDir holds the applications. Default apps.
+	AppsDir string `json:"-"`
+	// Out is the folder that everything goes to: bench.db, builds, reports.
+	Out string `json:"-"`
+	// HalideDir names an installation of Halide. Default the usual places.
+	HalideDir string `json:"-"`
+	// Weights are the model's. Default those in Halide's Adams2019 plugin.
+	Weights string `json:"weights,omitempty"`
+}
+
+// Defaults are the documented defaults.
+func Defaults() Options {
+	return Options{
+		Apps: slices.Clone(Suite), Methods: []string{"protuner", "adams2019:beam", "expert", "mullapudi2016"},
+		Budget: 5 * time.Minute, PeerMemory: 6 << 30, Divide: 1, Repeat: 1, Seed: 1, MinRounds: 10, MaxRounds: 30, RaceTime: time.Minute,
+		Finalists: tune.Defaults().Finalists, Threads: runtime.NumCPU(), AppsDir: "apps",
+	}
+}
+
+// mostDivided is the largest factor that times may be divided by and still be called a
+// reproduction.
+const mostDivided = 10
+
+// Validate names the first option that makes no sense and how to mend it.
+func (o Options) Validate() error {
+	switch {
+	case len(o.Apps) == 0:
+		return errors.New("no application was named; give --apps, or all")
+	case len(o.Methods) == 0:
+		return errors.New("no method was named; give --methods")
+	case o.Budget <= 0:
+		return fmt.Errorf("a budget of %v leaves no time to search; give a positive one, such as --budget 5m", o.Budget)
+	case o.PeerTime < 0 || o.PeerMemory <= 0:
+		return errors.New("the limits of other schedulers must be positive")
+	case !(o.Divide >= 1 && o.Divide <= mostDivided):
+		return fmt.Errorf("times can be divided by 1 to %d, not by %g", mostDivided, o.Divide)
+	case o.Repeat < 1:
+		return fmt.Errorf("%d seeds are none; give at least 1", o.Repeat)
+	case o.Layers < 0:
+		return fmt.Errorf("%d layers cannot be; give a positive number, or 0 for all", o.Layers)
+	case o.MinRounds < 1 || o.MaxRounds < o.MinRounds || o.RaceTime <= 0:
+		return fmt.Errorf("between %d and %d rounds within %v are no race", o.MinRounds, o.MaxRounds, o.RaceTime)
+	case o.Finalists < 1:
+		return fmt.Errorf("%d finalists leave no winner; give at least 1", o.Finalists)
+	case o.Threads < 1:
+		return fmt.Errorf("%d threads cannot run anything; give at least 1", o.Threads)
+	case o.Out == "":
+		return errors.New("no folder for the results was named; give one with --out")
+	}
+	_, err := parseMethods(o.Methods)
+	return err
+}
+
+// divided is a time that a method is given.
+func (o Options) divided(d time.Duration) time.Duration { return time.Duration(float64(d) / o.Divide) }
+
+// leastBudget is what a part of an application is searched for at least, however many
+// parts share the budget.
+const leastBudget = 10 * time.Second
+
+func (o Options) budget(p *part) time.Duration {
+	return max(o.divided(o.Budget)/time.Duration(p.of), min(leastBudget, o.divided(o.Budget)))
+}
+
+// peerLimits bound a scheduler that ends by itself.
+func (o Options) peerLimits(p *part) bridge.Limits {
+	whole := o.PeerTime
+	if whole == 0 {
+		whole = o.Budget
+	}
+	whole = o.divided(whole)
+	return bridge.Limits{Time: max(whole/time.Duration(p.of), min(leastBudget, whole)), Memory: o.PeerMemory}
+}
+
+// expand replaces all and returns what is run; the error names an application that is
+// not there.
+func (o Options) expand() ([]*part, error) {
+	var names []string
+	for _, a := range o.Apps {
+		if a == "all" {
+			names = append(names, Suite...)
+		} else {
+			names = append(names, a)
+		}
+	}
+	var out []*part
+	var had []string
+	for _, name := range names {
+		if slices.Contains(had, name) {
+			continue
+		}
+		had = append(had, name)
+		ps, err := parts(o.AppsDir, name, o.Layers)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range ps {
+			p.options.HalideDir, p.options.Threads = o.HalideDir, o.Threads
+		}
+		out = append(out, ps...)
+	}
+	return out, nil
+}
+
+// Manifest is what a run can be repeated from.
+type Manifest struct {
+	Options  Options `json:"options"`
+	Profile  string  `json:"profile,omitempty"`
+	Command  string  `json:"command"`
+	Program  string  `json:"program"` // version of protuner
+	CPU      string  `json:"cpu"`
+	Host     string  `json:"host"`
+	Governor string  `json:"governor,omitempty"`
+	SMT      string  `json:"smt,omitempty"`
+	Halide   string  `json:"halide"`
+	Parts    []Part  `json:"parts"`   // that are to be raced, in order
+	Entries  []Entry `json:"entries"` // that are to be made of each
+}
+
+// Part is an application, or one of those that it is made of.
+type Part struct {
+	App   string `json:"app"`
+	Name  string `json:"name,omitempty"`
+	Times int    `json:"times"` // how often it occurs
+}
+
+// Entry is a method and how many seeds it has.
+type Entry struct {
+	Method  string `json:"method"`
+	Repeats int    `json:"repeats"`
+}
+
+func newManifest(o Options, ps []*part, methods []method, profile, command string) (Manifest, error) {
+	h, err := bridge.FindHalide(o.HalideDir)
+	if err != nil {
+		return Manifest{}, err
+	}
+	m := Manifest{
+		Options: o, Profile: profile, Command: command, Program: program(), CPU: tune.CPUModel(),
+		Host:     fmt.Sprintf("%d processors", runtime.NumCPU()),
+		Governor: firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		SMT:      firstLine("/sys/devices/system/cpu/smt/active"), Halide: h.Version,
+	}
+	for _, p := range ps {
+		m.Parts = append(m.Parts, Part{p.app, p.name, p.times})
+	}
+	for _, method := range methods {
+		e := Entry{method.name, 1}
+		if method.random {
+			e.Repeats = o.Repeat
+		}
+		m.Entries = append(m.Entries, e)
+	}
+	return m, nil
+}
+
+// program is the version that was built: the commit where it is known.
+func program() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value
+		}
+		if s.Key == "vcs.modified" && s.Value == "true" {
+			version += " changed"
+		}
+	}
+	return strings.TrimSpace(version)
+}
+
+func firstLine(path string) string {
+	text, _ := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
+// DBFile is the database in a run's folder.
+func DBFile(dir string) string { return filepath.Join(dir, "bench.db") }
+
+// A UsageError is the user's to mend: what was asked for cannot be.
+type UsageError struct{ error }
+
+func (e *UsageError) Unwrap() error { return e.error }
+
+// Events tell how a run goes. Any may be nil; calls do not overlap.
+type Events struct {
+	// Begun tells what is being done: an application and, where it is about one, a method.
+	Begun func(what, how string)
+	// Made tells how an entry went.
+	Made func(e Made)
+	// Note says something a user should know.
+	Note func(text string)
+}
+
+// Made is an entry as it is told of.
+type Made struct {
+	Part, Method string
+	Repeat       int
+	Took         time.Duration
+	Status       string
+	Message      string
+}

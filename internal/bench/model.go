@@ -1,0 +1,336 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+)
+
+// What a search that asks only the model hands over: its best, and a few more that
+// differ in structure should that one not compute the right thing.
+const (
+	modelKeep  = 4
+	modelDepth = 2
+)
+
+// plan is a search guided by the model: one of search.NewModel's names, with a change.
+type plan struct {
+	name   string
+	change func(*search.MCTSOptions)
+}
+
+// planned finds a plan by its name.
+func planned(name string) (plan, bool) {
+	p := plan{name: name}
+	_, err := p.searcher(1, nil)
+	return p, err == nil
+}
+
+// measures says whether it times schedules inside its trees.
+func (p plan) measures() bool { return search.Presets()[p.name].NeedsChoose }
+
+// tree says whether its options are those of a tree search.
+func (p plan) tree() bool {
+	_, err := search.NewModel(p.name, func(o *search.MCTSOptions) {
+		if o.NeedsChoose {
+			o.Choose = chooseNothing
+		}
+	})
+	return err == nil
+}
+
+func chooseNothing(context.Context, []search.Solution) (int, error) { return 0, nil }
+
+// searcher makes it; the time for a root is divided. measured picks among the trees'
+// best where that is done by measuring; nil will do otherwise. options, where it is a
+// tree search, are what it came to.
+func (p plan) searcher(divide float64, choose func(context.Context, []search.Solution) (int, error)) (search.Searcher, error) {
+	if choose == nil {
+		choose = chooseNothing
+	}
+	if !p.tree() {
+		return search.NewModel(p.name, nil)
+	}
+	return search.NewModel(p.name, func(o *search.MCTSOptions) {
+		p.configure(o, divide)
+		if o.NeedsChoose {
+			o.Choose = choose
+		}
+	})
+}
+
+func (p plan) configure(o *search.MCTSOptions, divide float64) {
+	if p.change != nil {
+		p.change(o)
+	}
+	o.RootTime = time.Duration(float64(o.RootTime) / divide)
+}
+
+// options of a tree search, and whether it is one.
+func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
+	if !p.tree() {
+		return o, false
+	}
+	_, _ = search.NewModel(p.name, func(have *search.MCTSOptions) {
+		p.configure(have, divide)
+		have.Choose = chooseNothing
+		o = *have
+	})
+	return o, true
+}
+
+// predicted asks only the model, as `tune --measure=false` does; ProTuner's cost+real
+// also times what its trees find. A search that has a time for each root is given no
+// other; greedy and beam end by themselves or at the peers' limit; all others take the
+// budget. The space is Adams et al.'s.
+func predicted(p plan) method {
+	return method{random: p.name != "beam" && p.name != "greedy", alone: true, make: func(ctx context.Context, j *job) (*made, error) {
+		timer := newTimer(j.stage)
+		s, err := p.searcher(j.o.Divide, timer.choose)
+		if err != nil {
+			return nil, err
+		}
+		problem := j.stage.problem()
+		problem.Keep, problem.KeepDepth = modelKeep, modelDepth
+		r, err := s.Search(ctx, problem, p.budget(j), j.seed)
+		if err != nil {
+			return nil, err
+		}
+		if limit := p.budget(j).Time; r.Fallback && p.ends() {
+			return nil, &bridge.LimitError{Limit: "time", Value: limit.String()}
+		}
+		m, err := j.handOver(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		m.measured = len(timer.known)
+		if o, tree := p.options(j.o.Divide); tree {
+			m.roots, m.greedy = len(r.Roots), wonGreedily(r.Roots, o.Greedy)
+		}
+		return m, nil
+	}}
+}
+
+// ends says whether the search comes to its end by itself.
+func (p plan) ends() bool { return p.name == "beam" || p.name == "greedy" }
+
+func (p plan) budget(j *job) search.Budget {
+	if o, tree := p.options(j.o.Divide); tree && o.RootTime > 0 {
+		return search.Budget{}
+	}
+	if p.ends() {
+		return search.Budget{Time: j.limits.Time}
+	}
+	return search.Budget{Time: j.budget}
+}
+
+// handOver builds what a search found.
+func (j *job) handOver(ctx context.Context, r search.Result) (*made, error) {
+	found := []search.Solution{r.Solution}
+	for _, x := range r.Top {
+		if x.Node != r.Node {
+			found = append(found, x)
+		}
+	}
+	var schedules []schedule.Schedule
+	for _, x := range found {
+		schedules = append(schedules, x.Node.(*search.StateNode).State().Schedule())
+	}
+	s, note, err := j.buildFirst(ctx, schedules)
+	if err != nil {
+		return nil, err
+	}
+	return &made{schedule: s.String(), note: note, cost: r.Cost, evaluations: r.Evaluations}, nil
+}
+
+// wonGreedily counts the roots whose way was found by a tree with greedy rollouts, the
+// first so many of the ensemble. A root that moves towards what an earlier root's
+// trees found is counted for the tree that found it.
+func wonGreedily(roots []search.Root, greedy int) int {
+	n, by := 0, -1
+	for _, r := range roots {
+		if r.Tree >= 0 {
+			by = r.Tree
+		}
+		if by >= 0 && by < greedy {
+			n++
+		}
+	}
+	return n
+}
+
+// beams is so many beam searches at once, ProTuner's fair rival (section 5): the
+// first as it is, the others with the random dropout of Adams2019, without which all
+// would find the same.
+func beams(n int) method {
+	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
+		results := make([]search.Result, n)
+		var group errgroup.Group
+		group.SetLimit(j.o.Threads)
+		limit := search.Budget{Time: j.limits.Time}
+		for i := range n {
+			group.Go(func() (err error) {
+				o := search.BeamDefaults()
+				if i > 0 {
+					o.Dropout = 50
+				}
+				problem := j.stage.problem()
+				problem.Workers = 1
+				results[i], err = search.NewBeam(o).Search(ctx, problem, limit, j.seed*1000+int64(i))
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		best, evaluations, late := search.Result{Solution: search.Solution{Cost: math.Inf(1)}}, int64(0), 0
+		for _, r := range results {
+			evaluations += r.Evaluations
+			if r.Fallback {
+				late++
+			} else if r.Cost < best.Cost {
+				best = r
+			}
+		}
+		if best.Node == nil {
+			return nil, &bridge.LimitError{Limit: "time", Value: limit.Time.String()}
+		}
+		m, err := j.handOver(ctx, best)
+		if err != nil {
+			return nil, err
+		}
+		if m.evaluations = evaluations; late > 0 {
+			m.note = fmt.Sprintf("%d of %d beams were not done in %v", late, n, limit.Time)
+		}
+		return m, nil
+	}}
+}
+
+// autotuned runs a search again and again with new seeds, builds and times what each
+// run finds, and keeps the fastest, until the budget is spent (ProTuner, section 5.4
+// and figure 9). Compiling and timing are in the budget.
+func autotuned(p plan) method {
+	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
+		ends := time.Now().Add(j.budget)
+		within, cancel := context.WithDeadline(ctx, ends)
+		defer cancel()
+		timer := newTimer(j.stage)
+		out := &made{}
+		var best search.Result
+		bestTime := math.Inf(1)
+		var last error
+		for run := int64(0); time.Until(ends) > 0; run++ {
+			s, err := p.again(j.o.Divide, run)
+			if err != nil {
+				return nil, err
+			}
+			r, err := s.Search(within, j.stage.problem(), search.Budget{Time: time.Until(ends)}, j.seed*1000+run)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			out.evaluations += r.Evaluations
+			out.roots += len(r.Roots)
+			if within.Err() != nil || r.Fallback && p.ends() {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			seconds, err := timer.seconds(within, r.Solution)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if within.Err() != nil {
+				break
+			}
+			if err != nil {
+				last = err
+			} else if seconds < bestTime {
+				best, bestTime = r, seconds
+			}
+		}
+		if best.Node == nil {
+			if last == nil {
+				last = &bridge.LimitError{Limit: "time", Value: j.budget.String()}
+			}
+			return nil, last
+		}
+		best.Top = nil
+		m, err := j.handOver(ctx, best)
+		if err != nil {
+			return nil, err
+		}
+		m.evaluations, m.roots, m.measured = out.evaluations, out.roots, len(timer.known)
+		return m, nil
+	}}
+}
+
+// again is the search for its n-th run, of which the first has no dropout: a beam
+// finds the same with any seed otherwise.
+func (p plan) again(divide float64, n int64) (search.Searcher, error) {
+	if p.name == "beam" && n > 0 {
+		o := search.BeamDefaults()
+		o.Dropout = 50
+		return search.NewBeam(o), nil
+	}
+	return p.searcher(divide, nil)
+}
+
+// timer measures what searches find, each schedule once.
+type timer struct {
+	stage    *stage
+	screener *measure.Screener
+	known    map[uint64]float64 // +Inf where it failed
+}
+
+func newTimer(s *stage) *timer {
+	return &timer{stage: s, screener: s.screener(), known: map[uint64]float64{}}
+}
+
+// seconds that a solution's schedule takes; the error says why it has no time.
+func (t *timer) seconds(ctx context.Context, x search.Solution) (float64, error) {
+	s := x.Node.(*search.StateNode).State().Schedule()
+	if known, ok := t.known[s.Hash()]; ok {
+		return known, nil
+	}
+	r, err := t.screener.Measure(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if r.Status != measure.OK {
+		t.known[s.Hash()] = math.Inf(1)
+		return 0, &bridge.Failure{Status: r.Status.String(), Message: r.Message}
+	}
+	t.known[s.Hash()] = r.Best().Seconds()
+	return r.Best().Seconds(), nil
+}
+
+// choose picks the fastest of the trees' best (ProTuner, section 4.2); where none
+// runs, the one of least cost.
+func (t *timer) choose(ctx context.Context, best []search.Solution) (int, error) {
+	at, fastest, cheapest := -1, math.Inf(1), 0
+	for i, x := range best {
+		if x.Cost < best[cheapest].Cost {
+			cheapest = i
+		}
+		seconds, err := t.seconds(ctx, x)
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if err == nil && seconds < fastest {
+			at, fastest = i, seconds
+		}
+	}
+	if at < 0 {
+		return cheapest, nil
+	}
+	return at, nil
+}

@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func valid() Options {
+	o := Defaults()
+	o.Out, o.AppsDir, o.Apps = "out", "testdata/apps", []string{"tiny_blur"}
+	return o
+}
+
+func TestOptionsAreValidated(t *testing.T) {
+	if err := valid().Validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	for want, spoil := range map[string]func(*Options){
+		"no application":            func(o *Options) { o.Apps = nil },
+		"no method was named":       func(o *Options) { o.Methods = nil },
+		"a budget of 0s":            func(o *Options) { o.Budget = 0 },
+		"limits of other":           func(o *Options) { o.PeerMemory = 0 },
+		"1 to 10, not by 11":        func(o *Options) { o.Divide = 11 },
+		"1 to 10, not by 0.5":       func(o *Options) { o.Divide = 0.5 },
+		"0 seeds":                   func(o *Options) { o.Repeat = 0 },
+		"-1 layers":                 func(o *Options) { o.Layers = -1 },
+		"between 10 and 9":          func(o *Options) { o.MaxRounds = 9 },
+		"0 finalists":               func(o *Options) { o.Finalists = 0 },
+		"0 threads":                 func(o *Options) { o.Threads = 0 },
+		"no folder":                 func(o *Options) { o.Out = "" },
+		`no method "alchemy"`:       func(o *Options) { o.Methods = []string{"expert", "alchemy"} },
+		`no method "protuner:gold"`: func(o *Options) { o.Methods = []string{"protuner:gold"} },
+	} {
+		o := valid()
+		spoil(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want one line with %q", err, want)
+		}
+	}
+}
+
+func TestMethodsAreParsed(t *testing.T) {
+	for name, want := range map[string]method{
+		"protuner":                         {random: true, alone: true},
+		"protuner:evolve":                  {random: true, alone: true},
+		"protuner:random":                  {random: true, alone: true},
+		"protuner:measured:mcts":           {random: true, alone: true},
+		"protuner:mcts_30s":                {random: true, alone: true},
+		"protuner:mcts_cost+real_1s":       {random: true, alone: true},
+		"protuner:beam":                    {alone: true},
+		"protuner:greedy":                  {alone: true},
+		"protuner:mix_15_1":                {random: true, alone: true},
+		"protuner:mix_0_16":                {random: true, alone: true},
+		"protuner:beams_16":                {random: true, alone: true},
+		"protuner:autotune:mcts_0.5s":      {random: true, alone: true},
+		"protuner:autotune:beam":           {random: true, alone: true},
+		"protuner:beam_reruns":             {random: true, alone: true},
+		"random":                           {random: true, alone: true},
+		"expert":                           {},
+		"adams2019:beam":                   {},
+		"adams2019:greedy":                 {},
+		"adams2019:autotune":               {random: true, alone: true},
+		"mullapudi2016":                    {},
+		"mullapudi2016:autotune":           {random: true, alone: true},
+		"li2018":                           {},
+		"protuner:mix_0_0":                 {name: "!"},
+		"protuner:mix_1000_1":              {name: "!"},
+		"protuner:beams_0":                 {name: "!"},
+		"protuner:measured:":               {name: "!"},
+		"protuner:measured:alchemy":        {name: "!"},
+		"protuner:autotune:":               {name: "!"},
+		"protuner:autotune:mcts_cost+real": {name: "!"},
+		"protuner:":                        {name: "!"},
+		"adams2019":                        {name: "!"},
+		"":                                 {name: "!"},
+	} {
+		got, err := parseMethod(name)
+		switch {
+		case want.name == "!":
+			if err == nil {
+				t.Errorf("%q is a method", name)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case got.random != want.random || got.alone != want.alone || got.make == nil:
+			t.Errorf("%s: random %v, alone %v", name, got.random, got.alone)
+		}
+	}
+}
+
+// A method may be raced against itself; each time it has a name and a folder of its own.
+func TestMethodsGivenTwice(t *testing.T) {
+	methods, err := parseMethods([]string{"expert", "protuner:mcts_1s", "expert", "expert"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	folders := map[string]bool{}
+	for _, m := range methods {
+		names = append(names, m.name)
+		folders[folder(m.name)] = true
+	}
+	if got := strings.Join(names, " "); got != "expert protuner:mcts_1s expert#2 expert#3" || len(folders) != 4 {
+		t.Errorf("%s in %v", got, folders)
+	}
+}
+
+func TestPartsAreRead(t *testing.T) {
+	one, err := parts("testdata/apps", "tiny_blur", 0)
+	if err != nil || len(one) != 1 || one[0].label() != "tiny_blur" || one[0].times != 1 {
+		t.Errorf("tiny_blur: %+v, %v", one, err)
+	}
+	all, err := parts("testdata/apps", "tiny_layer", 0)
+	if err != nil || len(all) != 3 || all[1].label() != "tiny_layer/middle" || all[1].times != 3 || all[1].options.Params[0].Value != "48" {
+		t.Fatalf("tiny_layer: %+v, %v", all, err)
+	}
+	two, err := parts("testdata/apps", "tiny_layer", 2)
+	if err != nil || len(two) != 2 || two[0].name != "middle" || two[1].name != "last" || two[0].of != 2 {
+		t.Errorf("two layers: %+v, %v", two, err)
+	}
+	if _, err := parts("testdata/apps", "alchemy", 0); err == nil || !strings.Contains(err.Error(), `no application "alchemy" in testdata/apps; choose of broken, tiny_blur, tiny_layer, or all`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Parts share the budget, but none has less than takes to find anything.
+func TestBudgetsAreShared(t *testing.T) {
+	o := valid()
+	o.Budget, o.Divide = 5*time.Minute, 2
+	for want, of := range map[time.Duration]int{150 * time.Second: 1, 15 * time.Second: 10, 10 * time.Second: 100} {
+		if got := o.budget(&part{of: of}); got != want {
+			t.Errorf("%d parts have %v each, want %v", of, got, want)
+		}
+	}
+	if got := o.peerLimits(&part{of: 1}).Time; got != 150*time.Second {
+		t.Errorf("peers have %v", got)
+	}
+	if o.PeerTime = time.Minute; o.peerLimits(&part{of: 1}).Time != 30*time.Second {
+		t.Errorf("peers have %v", o.peerLimits(&part{of: 1}).Time)
+	}
+}
+
+// Every profile is a comparison that can be run, with times divided by ten at most.
+func TestProfilesAreValid(t *testing.T) {
+	for _, name := range ProfileNames() {
+		p, err := FindProfile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Defaults()
+		p.Set(&o)
+		o.Out = "out"
+		if err := o.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		o.AppsDir = "../../apps"
+		if _, err := o.expand(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := FindProfile("fig6"); err == nil || !strings.Contains(err.Error(), "choose of adams-ablations, adams8, fig4") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A folder's run goes on under its own options only; where things lie is none of them.
+func TestOtherOptionsAreRefused(t *testing.T) {
+	o := valid()
+	first, err := json.Marshal(Manifest{Options: o, Command: "protuner bench run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := o
+	moved.Out, moved.AppsDir = "elsewhere", "other"
+	if err := sameOptions(first, Manifest{Options: moved, Profile: "quick"}, "out"); err != nil {
+		t.Error(err)
+	}
+	o.Seed = 2
+	if err := sameOptions(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
+		t.Errorf("got %v", err)
+	}
+}

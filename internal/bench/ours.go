@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+// measured is `protuner tune --seeds none` with that search for the whole budget: it
+// begins from nothing, in a database of its own, so that no method learns from what
+// another measured.
+func measured(name string) method {
+	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
+		db := filepath.Join(j.dir, "tune.db")
+		o := tune.Defaults()
+		o.Generator = j.part.options
+		o.Search, o.Budget, o.Seed, o.DB, o.Out = name, j.budget, j.seed, db, j.dir
+		o.Weights, o.Threads, o.Finalists = j.o.Weights, j.o.Threads, j.o.Finalists
+		o.Seeds, o.Baselines = nil, nil
+		o.CandidateMemory, o.CandidateBuild = candidateMemory, candidateBuild
+		r, err := tune.Run(ctx, o, tune.Events{}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &made{schedule: r.Schedule, measured: r.Measured}, nil
+	}}
+}
+
+// buildFirst builds the first of the schedules that computes the right thing. When
+// that is not the first of all, the note says so.
+func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s schedule.Schedule, note string, err error) {
+	var failures error
+	for i, s := range found {
+		err := j.stage.check(ctx, s)
+		if err == nil {
+			err = j.stage.apply(ctx, s, j.dir)
+		}
+		if err == nil {
+			if i > 0 {
+				note = "better ones by the model failed: " + failures.Error()
+			}
+			return s, note, nil
+		}
+		if ctx.Err() != nil {
+			return s, "", ctx.Err()
+		}
+		failures = errors.Join(failures, err)
+	}
+	if failures == nil {
+		failures = errors.New("the search wrote no schedule")
+	}
+	return s, "", failures
+}
+
+// clean empties a job's folder.
+func clean(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o755)
+}

@@ -1,0 +1,214 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tune"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// What bounds each candidate and each lap.
+const (
+	candidateMemory = 8 << 30
+	candidateBuild  = time.Minute
+)
+
+// stage is a part that is open: with a fork server and the reference that everything
+// made of it is compared with.
+type stage struct {
+	part     *part
+	gen      *bridge.Generator
+	pipe     *pipeline.Pipeline
+	space    *space.Space // Adams et al.'s, for what only the model is asked about
+	model    search.Evaluator
+	server   *bridge.Server
+	ref      *bridge.Reference
+	inputs   []bridge.Input
+	runner   string
+	protocol measure.Protocol
+	threads  int
+}
+
+// inputSeed of all inputs: they belong to the application, not to the seeds.
+const inputSeed = 0
+
+// openStage describes the part and computes its reference.
+func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
+	s = &stage{part: p, threads: o.Threads}
+	if s.gen, err = bridge.Open(ctx, p.options); err != nil {
+		return nil, err
+	}
+	if s.pipe, err = s.gen.Describe(ctx); err != nil {
+		return nil, fmt.Errorf("it cannot be described: %w", err)
+	}
+	s.protocol = measure.DefaultProtocol().ForPipeline(s.pipe)
+	if s.runner, err = s.gen.Toolchain.Runner(ctx, false); err != nil {
+		return nil, err
+	}
+	if s.space, err = space.New(s.pipe, space.Adams(o.Threads)); err != nil {
+		return nil, fmt.Errorf("it has no space of schedules: %w", err)
+	}
+	weights, err := tune.ReadWeights(s.gen.Toolchain.Halide, o.Weights)
+	if err != nil {
+		return nil, err
+	}
+	model, err := cost.New(weights, s.pipe, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	s.model = search.NewModelEvaluator(s.space, model)
+	scratch, err := bridge.NewScratch()
+	if err != nil {
+		return nil, err
+	}
+	if s.inputs, err = measure.Inputs(s.pipe, nil, inputSeed, scratch); err != nil {
+		return nil, err
+	}
+	s.server, err = s.gen.Serve(ctx, bridge.ServerOptions{
+		MemoryBytes: candidateMemory, BuildTime: candidateBuild, Inputs: s.inputs, CPUs: measure.PhysicalCPUs(o.Threads), Scratch: scratch,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.ref, err = measure.Reference(ctx, s.server, s.pipe); err != nil {
+		s.server.Close()
+		return nil, fmt.Errorf("its reference cannot be computed: %w", err)
+	}
+	return s, nil
+}
+
+// problem is the search for a schedule of low predicted cost.
+func (s *stage) problem() search.Problem {
+	return search.Problem{Root: search.Start(s.space), Evaluator: s.model, Workers: s.threads}
+}
+
+// costOf is what the model says of a schedule, in milliseconds; 0 where the paper's
+// space cannot say it.
+func (s *stage) costOf(ctx context.Context, what schedule.Schedule) float64 {
+	state, err := s.space.ImportSchedule(what)
+	if err != nil {
+		return 0
+	}
+	out := make([]float64, 1)
+	if s.model.Evaluate(ctx, out, []search.Node{search.NewStateNode(state)}) != nil {
+		return 0
+	}
+	return out[0]
+}
+
+// screener times schedules one after the other, builds beside each other.
+func (s *stage) screener() *measure.Screener {
+	local := measure.Local{Server: s.server, Lock: measure.NewHostLock(), Threads: s.threads}
+	out := &measure.Screener{Builder: local, Runner: local, Protocol: s.protocol}
+	out.SetBest(s.ref.Time)
+	return out
+}
+
+// fresh is a racer that starts a library anew for every lap.
+func (s *stage) fresh(library string, lenient bool) measure.InFresh {
+	return measure.InFresh{Fresh: bridge.Fresh{
+		Runner: s.runner, Library: library, Function: s.gen.Name, Data: s.ref.Data, Threads: s.threads, Memory: candidateMemory, Lenient: lenient,
+	}}
+}
+
+// apply builds a schedule ahead of time in a folder.
+func (s *stage) apply(ctx context.Context, what schedule.Schedule, dir string) error {
+	source, err := what.HalideBody(s.pipe.Binding(), s.pipe.Algorithm)
+	if err != nil {
+		return err
+	}
+	return s.gen.Apply(ctx, what, source, bridge.Emission{Dir: dir, Function: s.gen.Name, Outputs: []string{"static_library", "c_header", "schedule"}})
+}
+
+// workload says what was timed.
+func (s *stage) workload() tunedb.Workload {
+	w := tunedb.Workload{
+		Algorithm: s.pipe.Algorithm, Generator: s.gen.Name, Halide: s.gen.Toolchain.Halide.Version, Target: s.pipe.Target,
+		Host: tune.CPUModel(), Threads: s.threads, Protocol: measure.ProtocolVersion,
+	}
+	for _, p := range s.gen.Params {
+		w.Params = append(w.Params, p.Name+"="+p.Value)
+	}
+	slices.Sort(w.Params)
+	for _, f := range s.pipe.Funcs {
+		if f.Output {
+			w.Estimates = append(w.Estimates, fmt.Sprintf("%s %v", f.Name, f.Estimate))
+		}
+	}
+	for _, in := range s.inputs {
+		w.Inputs = append(w.Inputs, fmt.Sprintf("%s=%s %v", in.Name, in.Fill, in.Extents))
+	}
+	return w
+}
+
+// generators opens each part's Generator once, also where several ask at a time.
+type generators struct {
+	mu   sync.Mutex
+	open map[*part]*opened
+}
+
+type opened struct {
+	once sync.Once
+	gen  *bridge.Generator
+	err  error
+}
+
+func (g *generators) get(ctx context.Context, p *part) (*bridge.Generator, error) {
+	g.mu.Lock()
+	if g.open == nil {
+		g.open = map[*part]*opened{}
+	}
+	o := g.open[p]
+	if o == nil {
+		o = &opened{}
+		g.open[p] = o
+	}
+	g.mu.Unlock()
+	o.once.Do(func() { o.gen, o.err = bridge.Open(ctx, p.options) })
+	return o.gen, o.err
+}
+
+// failure is a status and what to say of it.
+func failure(err error) (measure.Status, string) {
+	var limit *bridge.LimitError
+	var candidate *bridge.Failure
+	var generator *bridge.GeneratorError
+	var refused *tune.UsageError
+	switch {
+	case errors.As(err, &limit) && limit.Limit == "memory":
+		return measure.OutOfMemory, limit.Error()
+	case errors.As(err, &limit):
+		return measure.TimedOut, limit.Error()
+	case errors.As(err, &candidate):
+		s, parseErr := measure.ParseStatus(candidate.Status)
+		if parseErr != nil || s == measure.Invalid || s == measure.OK {
+			s = measure.InfraFailed
+		}
+		return s, candidate.Message
+	case errors.As(err, &generator):
+		return measure.BuildFailed, "its scheduler failed: " + firstOf(generator)
+	case errors.Is(err, tune.ErrNothingWorked), errors.As(err, &refused):
+		return measure.BuildFailed, err.Error()
+	}
+	return measure.InfraFailed, err.Error()
+}
+
+// firstOf is a Generator's reason with what it said of it last.
+func firstOf(e *bridge.GeneratorError) string {
+	if words := lastLine(e.Words); words != "" {
+		return e.Reason + ": " + words
+	}
+	return e.Reason
+}

@@ -1,0 +1,141 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// check compares a schedule's output with the reference's in the fork server.
+func (s *stage) check(ctx context.Context, what schedule.Schedule) error {
+	return measure.CheckOnce(ctx, s.server, what, s.protocol, s.threads)
+}
+
+// race checks everything that was made of a part and times it together.
+func (r *runner) race(ctx context.Context, s *stage) error {
+	p := s.part
+	r.begun(p.label(), "checking outputs")
+	for _, e := range r.ready(p) {
+		if err := r.checkEntry(ctx, s, e); err != nil {
+			return err
+		}
+	}
+	for {
+		entries := r.ready(p)
+		if len(entries) == 0 {
+			r.note("%s: no method came to a schedule that computes the right thing", p.label())
+			return nil
+		}
+		r.begun(p.label(), fmt.Sprintf("race of %d", len(entries)))
+		race, err := r.lap(ctx, s, entries)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // the first one's lap, against which all others are timed
+			if err := r.fell(ctx, entries[0], err); err != nil {
+				return err
+			}
+			continue
+		}
+		return r.db.PutBenchRace(context.WithoutCancel(ctx), raceRow(s, entries, race))
+	}
+}
+
+// checkEntry runs a build once and compares what it computes; what fails is no longer
+// in. Other schedulers' builds may be good for the estimated size only, which is
+// noted. The model's opinion of every schedule that the paper's space can say is
+// stored besides.
+func (r *runner) checkEntry(ctx context.Context, s *stage, e tunedb.BenchEntry) error {
+	if e.Checked {
+		return nil
+	}
+	library := r.library(s.part, e.Method, e.Repeat)
+	only := measure.CheckOnly(s.protocol)
+	_, err := s.fresh(library, false).Lap(ctx, only)
+	if err != nil && ctx.Err() == nil {
+		if _, again := s.fresh(library, true).Lap(ctx, only); again == nil {
+			e.Lenient, e.Note = true, joined(e.Note, "good for the estimated size only: "+err.Error())
+			err = nil
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return r.fell(ctx, e, err)
+	}
+	e.Checked = true
+	if what, err := r.scheduleOf(s, e); err == nil {
+		if e.Schedule == "" {
+			e.Schedule = what.String()
+		}
+		if e.Cost == 0 {
+			e.Cost = s.costOf(ctx, what)
+		}
+	}
+	return r.update(ctx, e)
+}
+
+// fell turns an entry into a failure.
+func (r *runner) fell(ctx context.Context, e tunedb.BenchEntry, err error) error {
+	status, message := failure(err)
+	e.Status, e.Message = status.String(), message
+	return r.put(ctx, e)
+}
+
+// update stores an entry of which more is known.
+func (r *runner) update(ctx context.Context, e tunedb.BenchEntry) error {
+	r.mu.Lock()
+	r.entries[entryKey{e.App, e.Part, e.Method, e.Repeat}] = e
+	r.mu.Unlock()
+	return r.db.PutBenchEntry(context.WithoutCancel(ctx), e)
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+func (r *runner) lap(ctx context.Context, s *stage, entries []tunedb.BenchEntry) (*measure.Race, error) {
+	var racers []measure.Racer
+	for _, e := range entries {
+		racers = append(racers, s.fresh(r.library(s.part, e.Method, e.Repeat), e.Lenient))
+	}
+	o := measure.DefaultRaceOptions()
+	o.Protocol, o.MinRounds, o.MaxRounds, o.MaxTime = s.protocol, r.o.MinRounds, r.o.MaxRounds, r.o.RaceTime
+	return o.Run(ctx, stream(r.o.Seed, s.part.label()), racers)
+}
+
+func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.BenchRace {
+	out := tunedb.BenchRace{
+		App: s.part.app, Part: s.part.name, Times: s.part.times, Workload: s.workload(), Sentinel: race.Sentinel,
+		Rounds: race.Rounds, Thrown: race.Thrown, Load: firstLine("/proc/loadavg"), Taken: time.Now(),
+	}
+	for i, e := range entries {
+		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: slices.Clone(race.Lanes[i].Laps)}
+		if f := race.Lanes[i].Failure; f != nil {
+			lane.Failure = f.Error()
+		}
+		out.Lanes = append(out.Lanes, lane)
+	}
+	return out
+}
+
+// stream is a source of randomness of its own for each purpose, all from one seed.
+func stream(seed int64, name string) *rand.Rand {
+	sum := sha256.Sum256(fmt.Appendf(nil, "bench/%d/%s", seed, name))
+	var s int64
+	for _, b := range sum[:8] {
+		s = s<<8 | int64(b)
+	}
+	return rand.New(rand.NewSource(s))
+}

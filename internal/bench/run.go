@@ -1,0 +1,360 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// runner is one run.
+type runner struct {
+	o       Options
+	events  Events
+	parts   []*part
+	methods []method
+	db      *tunedb.DB
+	gens    generators
+
+	mu      sync.Mutex
+	entries map[entryKey]tunedb.BenchEntry
+	raced   map[[2]string]bool // app and part
+}
+
+type entryKey struct {
+	app, part, method string
+	repeat            int
+}
+
+// job is one entry to be made.
+type job struct {
+	o      Options
+	part   *part
+	stage  *stage // nil for methods that are not alone
+	gen    *bridge.Generator
+	method method
+	repeat int
+	seed   int64
+	dir    string
+	budget time.Duration
+	limits bridge.Limits
+	lock   measure.HostLock
+}
+
+// Run compares the methods. What the folder holds of an earlier run under the same
+// options is not done again. The error is a *UsageError or that of the database or the
+// context; a method or an application that fails stands in the results and stops
+// nothing.
+func Run(ctx context.Context, o Options, profile, command string, events Events) error {
+	if err := o.Validate(); err != nil {
+		return &UsageError{err}
+	}
+	methods, err := parseMethods(o.Methods)
+	if err != nil {
+		return &UsageError{err}
+	}
+	ps, err := o.expand()
+	if err != nil {
+		return &UsageError{err}
+	}
+	manifest, err := newManifest(o, ps, methods, profile, command)
+	if err != nil {
+		return err
+	}
+	if o.Out, err = filepath.Abs(o.Out); err != nil {
+		return err
+	}
+	db, err := tunedb.Open(ctx, DBFile(o.Out))
+	if err != nil {
+		return &UsageError{err}
+	}
+	defer db.Close()
+	first, err := db.BeginBench(ctx, manifest)
+	if err != nil {
+		return err
+	}
+	if err := sameOptions(first, manifest, o.Out); err != nil {
+		return &UsageError{err}
+	}
+	r := &runner{o: o, events: events, parts: ps, methods: methods, db: db, entries: map[entryKey]tunedb.BenchEntry{}, raced: map[[2]string]bool{}}
+	if err := r.recall(ctx); err != nil {
+		return err
+	}
+	if err := r.makeBeside(ctx); err != nil {
+		return err
+	}
+	for _, p := range ps {
+		if err := r.part(ctx, p); err != nil {
+			return err
+		}
+	}
+	return db.EndBench(ctx)
+}
+
+// sameOptions refuses a folder whose run has others: its results would be of two
+// comparisons.
+func sameOptions(first json.RawMessage, now Manifest, dir string) error {
+	var had Manifest
+	if err := json.Unmarshal(first, &had); err != nil {
+		return fmt.Errorf("the run in %s: %w", dir, err)
+	}
+	a, err := json.Marshal(had.Options)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(now.Options)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(a, b) {
+		return fmt.Errorf("%s holds a run under other options (%s); go on with those, or name another folder with --out", dir, had.Command)
+	}
+	return nil
+}
+
+// recall reads what is there already.
+func (r *runner) recall(ctx context.Context) error {
+	entries, err := r.db.BenchEntries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Status == measure.InfraFailed.String() {
+			continue // it says nothing about the method
+		}
+		r.entries[entryKey{e.App, e.Part, e.Method, e.Repeat}] = e
+	}
+	races, err := r.db.BenchRaces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, race := range races {
+		r.raced[[2]string{race.App, race.Part}] = true
+	}
+	if n := len(r.entries); n > 0 {
+		r.note("%d schedules are there already and %d parts are raced", n, len(races))
+	}
+	return nil
+}
+
+// jobs are the entries of a part that are not there yet.
+func (r *runner) jobs(p *part, alone bool) []*job {
+	var out []*job
+	for _, m := range r.methods {
+		n := 1
+		if m.random {
+			n = r.o.Repeat
+		}
+		for k := 1; k <= n && m.alone == alone; k++ {
+			if e, ok := r.entry(p, m.name, k); ok && (e.Status != measure.OK.String() || exists(r.library(p, m.name, k))) {
+				continue
+			}
+			out = append(out, &job{
+				o: r.o, part: p, method: m, repeat: k, seed: r.o.Seed + int64(k-1), dir: r.dir(p, m.name, k),
+				budget: r.o.budget(p), limits: r.o.peerLimits(p), lock: measure.NewHostLock(),
+			})
+		}
+	}
+	return out
+}
+
+func (r *runner) entry(p *part, method string, repeat int) (tunedb.BenchEntry, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.entries[entryKey{p.app, p.name, method, repeat}]
+	return e, ok
+}
+
+// dir is the folder of an entry's build, library what is raced of it.
+func (r *runner) dir(p *part, method string, repeat int) string {
+	return filepath.Join(r.o.Out, "builds", p.app, p.name, fmt.Sprintf("%s-%d", folder(method), repeat))
+}
+
+func (r *runner) library(p *part, method string, repeat int) string {
+	return filepath.Join(r.dir(p, method, repeat), "raced.so")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// makeBeside makes what does not need the machine for itself: other schedulers, which
+// use one core each, as many at once as there are cores.
+func (r *runner) makeBeside(ctx context.Context) error {
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(r.o.Threads)
+	for _, p := range r.parts {
+		if r.raced[[2]string{p.app, p.name}] {
+			continue
+		}
+		for _, j := range r.jobs(p, false) {
+			group.Go(func() error {
+				if inner.Err() != nil {
+					return inner.Err()
+				}
+				gen, err := r.gens.get(inner, j.part)
+				if err != nil {
+					return r.failed(inner, j, 0, err)
+				}
+				j.gen = gen
+				return r.make(inner, j)
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// part makes what is left to be made of a part, checks all of it and races it.
+func (r *runner) part(ctx context.Context, p *part) error {
+	if r.raced[[2]string{p.app, p.name}] {
+		return nil
+	}
+	r.begun(p.label(), "reference")
+	s, err := openStage(ctx, p, r.o)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.note("%s is left out: %v", p.label(), err)
+		for _, j := range r.jobs(p, true) {
+			if err := r.failed(ctx, j, 0, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	defer s.server.Close()
+	for _, j := range r.jobs(p, true) {
+		r.begun(p.label(), j.method.name)
+		j.stage, j.gen = s, s.gen
+		if err := r.make(ctx, j); err != nil {
+			return err
+		}
+	}
+	return r.race(ctx, s)
+}
+
+// make makes one entry and stores what came of it. Its own failure is no error.
+func (r *runner) make(ctx context.Context, j *job) error {
+	if err := clean(j.dir); err != nil {
+		return err
+	}
+	start := time.Now()
+	m, err := j.method.make(ctx, j)
+	if err == nil {
+		err = j.link(ctx)
+	}
+	took := time.Since(start)
+	if err != nil {
+		return r.failed(ctx, j, took, err)
+	}
+	return r.put(ctx, tunedb.BenchEntry{
+		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed, Status: measure.OK.String(),
+		Note: m.note, Schedule: m.schedule, Took: took, Measured: m.measured, Made: time.Now(),
+		Cost: m.cost, Evaluations: m.evaluations, Roots: m.roots, Greedy: m.greedy,
+	})
+}
+
+// link makes the shared library that is raced. It is renamed into its place when it is
+// whole: what is there can be raced.
+func (j *job) link(ctx context.Context) error {
+	library, err := j.gen.Toolchain.Library(ctx, filepath.Join(j.dir, j.gen.Name+".a"), j.dir)
+	if err != nil {
+		return err
+	}
+	return os.Rename(library, filepath.Join(j.dir, "raced.so"))
+}
+
+// failed stores a failure; the context's end is none.
+func (r *runner) failed(ctx context.Context, j *job, took time.Duration, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	status, message := failure(err)
+	return r.put(ctx, tunedb.BenchEntry{
+		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed,
+		Status: status.String(), Message: message, Took: took, Made: time.Now(),
+	})
+}
+
+// put stores an entry and tells of it.
+func (r *runner) put(ctx context.Context, e tunedb.BenchEntry) error {
+	if err := r.db.PutBenchEntry(context.WithoutCancel(ctx), e); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries[entryKey{e.App, e.Part, e.Method, e.Repeat}] = e
+	if r.events.Made != nil {
+		p := part{app: e.App, name: e.Part}
+		r.events.Made(Made{Part: p.label(), Method: e.Method, Repeat: e.Repeat, Took: e.Took, Status: e.Status, Message: e.Message})
+	}
+	return nil
+}
+
+func (r *runner) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.events.Note != nil {
+		r.events.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *runner) begun(what, how string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.events.Begun != nil {
+		r.events.Begun(what, how)
+	}
+}
+
+// ready lists the entries of a part that were made, in the methods' order.
+func (r *runner) ready(p *part) []tunedb.BenchEntry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []tunedb.BenchEntry
+	for k, e := range r.entries {
+		if k.app == p.app && k.part == p.name && e.Status == measure.OK.String() {
+			out = append(out, e)
+		}
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(r.methods, func(m method) bool { return m.name == name })
+	}
+	slices.SortFunc(out, func(a, b tunedb.BenchEntry) int {
+		if d := at(a.Method) - at(b.Method); d != 0 {
+			return d
+		}
+		return a.Repeat - b.Repeat
+	})
+	return out
+}
+
+// scheduleOf reads back what an entry's schedule says: the text that is stored, or
+// the .schedule.h that another scheduler wrote.
+func (r *runner) scheduleOf(s *stage, e tunedb.BenchEntry) (schedule.Schedule, error) {
+	if e.Schedule != "" {
+		return schedule.Parse(e.Schedule)
+	}
+	text, err := os.ReadFile(filepath.Join(r.dir(s.part, e.Method, e.Repeat), s.gen.Name+".schedule.h"))
+	if err != nil {
+		return schedule.Schedule{}, err
+	}
+	return schedule.ParseHalide(text, s.pipe.Binding())
+}

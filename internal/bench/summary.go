@@ -1,0 +1,333 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/internal/measure"
+)
+
+// Summary is what a run says, finished or not.
+type Summary struct {
+	// Against is the method that all others are compared with: a ratio says how many
+	// times as fast it is as the other.
+	Against string   `json:"against"`
+	Methods []string `json:"methods"`
+	Apps    []Row    `json:"apps"`
+	Means   []Mean   `json:"means"`   // by method
+	Floor   Mean     `json:"floor"`   // the sentinels: the same build against itself
+	Covered int      `json:"covered"` // apps whose sentinel's interval covers 1
+	// Missing says, in words, everything that was to be there and is not.
+	Missing []string `json:"missing"`
+}
+
+// Row is an application's.
+type Row struct {
+	App    string            `json:"app"`
+	Parts  int               `json:"parts"`
+	Cells  []Cell            `json:"cells"` // by method
+	Floor  *measure.Interval `json:"floor,omitempty"`
+	Rounds int               `json:"rounds"` // the fewest of its parts
+	Thrown int               `json:"thrown"`
+}
+
+// Cell is what became of a method on an application. Of several seeds the fastest
+// counts, on each part.
+type Cell struct {
+	Method  string `json:"method"`
+	Status  string `json:"status"` // empty where it is not there yet
+	Message string `json:"message,omitempty"`
+	Note    string `json:"note,omitempty"`
+	// Seconds is the fastest lap; of parts the sum, each as often as it occurs.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Ratio is how many times as fast Against is, the median of the paired ratios with
+	// its 95% bootstrap interval; Minima is that of the fastest laps.
+	Ratio        *measure.Interval `json:"ratio,omitempty"`
+	Minima       float64           `json:"minima,omitempty"`
+	Inconclusive bool              `json:"inconclusive,omitempty"` // the two tell different winners
+	Took         float64           `json:"took"`                   // seconds until the builds were there
+	Cost         float64           `json:"cost,omitempty"`         // by the model, in milliseconds: the least of its seeds
+	Measured     int               `json:"measured,omitempty"`     // schedules timed on the way
+	Evaluations  int64             `json:"evaluations,omitempty"`
+	Roots        int               `json:"roots,omitempty"`
+	Greedy       int               `json:"greedy,omitempty"` // roots won by trees with greedy rollouts
+
+	draws []float64 // bootstrapped ratios
+}
+
+// Mean is a geometric mean over applications.
+type Mean struct {
+	Method string            `json:"method"`
+	Apps   int               `json:"apps"` // that are in it
+	Ratio  *measure.Interval `json:"ratio,omitempty"`
+}
+
+// resamplings behind each interval.
+const resamplings = 2000
+
+// confidence of all intervals.
+const confidence = 0.95
+
+// Summarise compares everything with one method; empty stands for the first.
+func (s *Stored) Summarise(against string) (*Summary, error) {
+	out := &Summary{Against: against}
+	for _, e := range s.Manifest.Entries {
+		out.Methods = append(out.Methods, e.Method)
+	}
+	if against == "" && len(out.Methods) > 0 {
+		out.Against = out.Methods[0]
+	}
+	if !slices.Contains(out.Methods, out.Against) {
+		return nil, &UsageError{fmt.Errorf("the run has no method %q to compare with; it has %v", out.Against, out.Methods)}
+	}
+	for _, app := range s.apps() {
+		out.Apps = append(out.Apps, s.row(app, out))
+	}
+	for i, m := range out.Methods {
+		out.Means = append(out.Means, mean(m, out.Apps, func(r *Row) (*measure.Interval, []float64) { return r.Cells[i].Ratio, r.Cells[i].draws }))
+	}
+	s.floor(out)
+	return out, nil
+}
+
+// Timed counts the cells that have a time.
+func (s *Summary) Timed() int {
+	n := 0
+	for _, r := range s.Apps {
+		for _, c := range r.Cells {
+			if c.Seconds > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// apps in the manifest's order.
+func (s *Stored) apps() []string {
+	var out []string
+	for _, p := range s.Manifest.Parts {
+		if !slices.Contains(out, p.App) {
+			out = append(out, p.App)
+		}
+	}
+	return out
+}
+
+func (s *Stored) partsOf(app string) []Part {
+	return slices.DeleteFunc(slices.Clone(s.Manifest.Parts), func(p Part) bool { return p.App != app })
+}
+
+// standing is one method's on one part: what the fastest of its seeds did.
+type standing struct {
+	laps    []time.Duration
+	best    time.Duration
+	status  string
+	message string
+	note    string
+}
+
+func (s *Stored) standing(p Part, e Entry, c *Cell) standing {
+	var out standing
+	cost := 0.0
+	for k := 1; k <= e.Repeats; k++ {
+		row := s.entry(p, e.Method, k)
+		if row == nil {
+			continue
+		}
+		c.Took += row.Took.Seconds()
+		c.Measured += row.Measured
+		c.Evaluations += row.Evaluations
+		c.Roots += row.Roots
+		c.Greedy += row.Greedy
+		if row.Cost > 0 && (cost == 0 || row.Cost < cost) {
+			cost = row.Cost
+		}
+		all, failed := laps(s.race(p), e.Method, k)
+		status, message := row.Status, row.Message
+		if failed != "" {
+			status, message = measure.Crashed.String(), "in the race: "+failed
+		}
+		best := fastest(all)
+		switch {
+		case best > 0 && (out.best == 0 || best < out.best):
+			out = standing{laps: all, best: best, status: status, note: row.Note}
+		case out.best == 0 && status != measure.OK.String():
+			out.status, out.message = status, message
+		}
+	}
+	if cost == 0 {
+		c.Cost = math.NaN()
+	}
+	c.Cost += cost * float64(p.Times)
+	return out
+}
+
+// row compares the methods on one application.
+func (s *Stored) row(app string, sum *Summary) Row {
+	ps := s.partsOf(app)
+	r := Row{App: app, Parts: len(ps), Cells: make([]Cell, len(s.Manifest.Entries))}
+	all := make([][]standing, len(r.Cells)) // by method and part
+	for i, e := range s.Manifest.Entries {
+		c := &r.Cells[i]
+		c.Method, c.Status = e.Method, measure.OK.String()
+		for _, p := range ps {
+			st := s.standing(p, e, c)
+			all[i] = append(all[i], st)
+			if st.note != "" {
+				c.Note = joined(c.Note, st.note)
+			}
+			c.Seconds += st.best.Seconds() * float64(p.Times)
+			if st.best == 0 && c.Status == measure.OK.String() {
+				c.Status, c.Message = st.status, st.message
+				if p.Name != "" {
+					c.Message = p.Name + ": " + c.Message
+				}
+			}
+		}
+		if c.Status != measure.OK.String() {
+			c.Seconds = 0
+			where := "not raced yet"
+			if c.Status != "" {
+				where = fmt.Sprintf("%s: %s", c.Status, c.Message)
+			}
+			sum.Missing = append(sum.Missing, fmt.Sprintf("%s by %s: %s", app, e.Method, where))
+		}
+		if math.IsNaN(c.Cost) {
+			c.Cost = 0
+		}
+	}
+	base := slices.Index(sum.Methods, sum.Against)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Seconds > 0 && r.Cells[base].Seconds > 0 {
+			c.compare(s.rng("ratio/"+app+"/"+c.Method), ps, all[i], all[base])
+			c.Minima = c.Seconds / r.Cells[base].Seconds
+			c.Inconclusive = (c.Ratio.Value-1)*(c.Minima-1) < 0 && (c.Ratio.Low-1)*(c.Ratio.High-1) > 0
+		}
+	}
+	for i, p := range ps {
+		if race := s.race(p); race != nil {
+			if i == 0 || race.Rounds < r.Rounds {
+				r.Rounds = race.Rounds
+			}
+			r.Thrown += race.Thrown
+		}
+	}
+	return r
+}
+
+func (s *Stored) rng(name string) *rand.Rand { return stream(s.Manifest.Options.Seed, name) }
+
+// compare sets the ratio of an application's times. Of parts it is the mean of their
+// median paired ratios, each weighed by its share of the other's time, which is the
+// ratio of the sums.
+func (c *Cell) compare(rng *rand.Rand, ps []Part, mine, base []standing) {
+	var groups []group
+	for i, p := range ps {
+		groups = append(groups, group{float64(p.Times) * base[i].best.Seconds(), paired(mine[i].laps, base[i].laps)})
+	}
+	c.Ratio, c.draws = weighed(rng, groups)
+}
+
+// group is a part's paired ratios and its weight.
+type group struct {
+	weight float64
+	ratios []float64
+}
+
+// paired ratios of two lanes, over the rounds that have both.
+func paired(a, b []time.Duration) []float64 {
+	var out []float64
+	for k := range min(len(a), len(b)) {
+		if a[k] > 0 && b[k] > 0 {
+			out = append(out, float64(a[k])/float64(b[k]))
+		}
+	}
+	return out
+}
+
+// weighed is the weighted mean of the groups' medians with its percentile bootstrap
+// interval, every group resampled by itself (Efron and Tibshirani 1993, chapter 13);
+// nil where a group is empty.
+func weighed(rng *rand.Rand, groups []group) (*measure.Interval, []float64) {
+	total := 0.0
+	for _, g := range groups {
+		if len(g.ratios) == 0 {
+			return nil, nil
+		}
+		total += g.weight
+	}
+	value, draws := 0.0, make([]float64, resamplings)
+	for _, g := range groups {
+		value += g.weight / total * measure.Median(g.ratios)
+		draw := make([]float64, len(g.ratios))
+		for i := range draws {
+			for k := range draw {
+				draw[k] = g.ratios[rng.Intn(len(g.ratios))]
+			}
+			draws[i] += g.weight / total * measure.Median(draw)
+		}
+	}
+	return percentiles(value, draws), draws
+}
+
+// percentiles is a value with the interval that its resamplings span.
+func percentiles(value float64, draws []float64) *measure.Interval {
+	sorted := slices.Sorted(slices.Values(draws))
+	at := func(q float64) float64 { return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)] }
+	tail := (1 - confidence) / 2
+	return &measure.Interval{Value: value, Low: at(tail), High: at(1 - tail)}
+}
+
+// mean is geometric, over the applications that have a ratio. Its interval says how
+// well these applications were measured, not what others would give.
+func mean(method string, rows []Row, of func(*Row) (*measure.Interval, []float64)) Mean {
+	m := Mean{Method: method}
+	sum, draws := 0.0, make([]float64, resamplings)
+	for i := range rows {
+		ratio, drawn := of(&rows[i])
+		if ratio == nil {
+			continue
+		}
+		m.Apps++
+		sum += math.Log(ratio.Value)
+		for k := range draws {
+			draws[k] += math.Log(drawn[k])
+		}
+	}
+	if m.Apps == 0 {
+		return m
+	}
+	for k := range draws {
+		draws[k] = math.Exp(draws[k] / float64(m.Apps))
+	}
+	m.Ratio = percentiles(math.Exp(sum/float64(m.Apps)), draws)
+	return m
+}
+
+// floor compares every race's first lane with itself.
+func (s *Stored) floor(out *Summary) {
+	all := map[string][]float64{}
+	for i := range out.Apps {
+		r := &out.Apps[i]
+		var groups []group
+		for _, p := range s.partsOf(r.App) {
+			if race := s.race(p); race != nil && len(race.Lanes) > 0 {
+				first := race.Lanes[0].Laps
+				groups = append(groups, group{float64(p.Times) * fastest(first).Seconds(), paired(first, race.Sentinel)})
+			}
+		}
+		if len(groups) < r.Parts {
+			continue
+		}
+		r.Floor, all[r.App] = weighed(s.rng("floor/"+r.App), groups)
+		if r.Floor != nil && r.Floor.Low <= 1 && r.Floor.High >= 1 {
+			out.Covered++
+		}
+	}
+	out.Floor = mean("", out.Apps, func(r *Row) (*measure.Interval, []float64) { return r.Floor, all[r.App] })
+}

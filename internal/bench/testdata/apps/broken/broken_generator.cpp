@@ -1,0 +1,1 @@
+#error "this application does not compile"

@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/protuner/protuner/internal/bridge"
+)
+
+// batch is how many trials are made before they are timed one after the other.
+const batch = 32
+
+// trial is one schedule that a loop asks another scheduler for.
+type trial struct {
+	scheduler string
+	params    []bridge.Param
+	outputs   []string
+	env       []string
+}
+
+// tried is what became of it.
+type tried struct {
+	dir     string
+	err     error
+	seconds float64 // 0 where it failed
+}
+
+// tryMany makes batches of trials on all cores and times them alone, until the budget
+// is spent or there were most of them (0: no bound), and keeps the fastest in the job's
+// folder. after, unless nil, sees each batch.
+func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, after func(context.Context, []tried) error) (*made, error) {
+	ends := time.Now().Add(j.budget)
+	bounded, cancel := context.WithDeadline(ctx, ends)
+	defer cancel()
+	folder := filepath.Join(j.dir, "trials")
+	best := tried{}
+	var last error
+	n, timed := 0, 0
+	for (most == 0 || n < most) && time.Until(ends) > 0 {
+		size := batch
+		if most > 0 {
+			size = min(size, most-n)
+		}
+		round := make([]tried, size)
+		var group errgroup.Group
+		group.SetLimit(j.o.Threads)
+		for i := range round {
+			t := propose(n + i)
+			round[i].dir = filepath.Join(folder, fmt.Sprint(n+i))
+			group.Go(func() error {
+				round[i].err = j.try(bounded, t, round[i].dir, time.Until(ends))
+				return nil
+			})
+		}
+		_ = group.Wait() // each failure is its own trial's
+		n += size
+		for i := range round {
+			t := &round[i]
+			if t.err == nil {
+				t.seconds, t.err = j.time(bounded, t.dir, best.seconds)
+			}
+			switch {
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case t.err != nil:
+				if bounded.Err() == nil || last == nil {
+					last = t.err
+				}
+			default:
+				timed++
+				if best.seconds == 0 || t.seconds < best.seconds {
+					best = *t
+				}
+			}
+		}
+		if after != nil && bounded.Err() == nil {
+			if err := after(bounded, round); err != nil && bounded.Err() == nil {
+				return nil, err
+			}
+		}
+		for _, t := range round {
+			if t.dir != best.dir {
+				os.RemoveAll(t.dir)
+			}
+		}
+	}
+	if best.seconds == 0 {
+		if bounded.Err() != nil && (last == nil || errors.Is(last, context.DeadlineExceeded)) {
+			return nil, &bridge.LimitError{Limit: "time", Value: j.budget.String()}
+		}
+		return nil, last
+	}
+	if err := moveFiles(best.dir, j.dir); err != nil {
+		return nil, err
+	}
+	return &made{measured: timed}, os.RemoveAll(folder)
+}
+
+// try makes one build.
+func (j *job) try(ctx context.Context, t trial, dir string, left time.Duration) error {
+	if left <= 0 {
+		return context.DeadlineExceeded
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	e := bridge.Emission{Dir: dir, Function: j.gen.Name, Outputs: t.outputs, Env: t.env}
+	return j.gen.Emit(ctx, t.scheduler, t.params, bridge.Limits{Time: left, Memory: j.limits.Memory}, e)
+}
+
+// time runs a build alone; best is the fastest so far. What other schedulers make may be good for
+// the estimated size only, which is what counts here.
+func (j *job) time(ctx context.Context, dir string, best float64) (float64, error) {
+	library, err := j.gen.Toolchain.Library(ctx, filepath.Join(dir, j.gen.Name+".a"), dir)
+	if err != nil {
+		return 0, err
+	}
+	var lap time.Duration
+	err = j.lock.With(ctx, func() (err error) {
+		lap, err = j.stage.fresh(library, true).Lap(ctx, j.stage.protocol.Run(time.Duration(best*float64(time.Second))))
+		return err
+	})
+	return lap.Seconds(), err
+}
+
+// moveFiles moves what is in one folder into another.
+func moveFiles(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retrainer is the second half of Halide's autotune loop: the model is fitted to all
+// samples so far, by the programs that come with Halide.
+type retrainer struct {
+	j       *job
+	weights string // of the last fit; empty: the shipped ones
+	samples []string
+	n       int
+}
+
+// epochs and rate are those of the script.
+const (
+	epochs = batch
+	rate   = "0.0001"
+)
+
+// learn turns a batch's features and times into samples and fits the model to all.
+func (r *retrainer) learn(ctx context.Context, round []tried) error {
+	bin := filepath.Join(r.j.gen.Toolchain.Halide.Root, "bin")
+	folder := filepath.Join(r.j.dir, "samples")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, t := range round {
+		r.n++
+		if t.seconds == 0 {
+			continue
+		}
+		sample := filepath.Join(folder, fmt.Sprintf("%d.sample", r.n))
+		features := filepath.Join(t.dir, r.j.gen.Name+".featurization")
+		words, err := exec.CommandContext(ctx, filepath.Join(bin, "featurization_to_sample"), features,
+			fmt.Sprint(t.seconds), "0", fmt.Sprint(r.n), sample).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("featurization_to_sample of Halide: %w: %s", err, lastLine(string(words)))
+		}
+		r.samples = append(r.samples, sample)
+	}
+	if len(r.samples) == 0 {
+		return nil
+	}
+	weights := filepath.Join(folder, "retrained.weights")
+	args := []string{"--epochs=" + fmt.Sprint(epochs), "--rates=" + rate, fmt.Sprintf("--num_cores=%d", r.j.o.Threads), "--weights_out=" + weights,
+		"--best_benchmark=" + filepath.Join(folder, "best.txt"), "--best_schedule=" + filepath.Join(folder, "best.schedule.h")}
+	if r.weights != "" {
+		args = append(args, "--initial_weights="+r.weights)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "adams2019_retrain_cost_model"), args...)
+	cmd.Stdin = strings.NewReader(strings.Join(r.samples, "\n") + "\n")
+	if words, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("adams2019_retrain_cost_model of Halide: %w: %s", err, lastLine(string(words)))
+	}
+	r.weights = weights
+	return nil
+}
+
+// lastLine that says anything.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,363 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/protuner/protuner/internal/bench"
+	"github.com/protuner/protuner/internal/measure"
+)
+
+// benchTable is one of a comparison's tables, with a line that says how to read it.
+type benchTable struct {
+	Title, About string
+	Header       []string
+	Rows         [][]string
+}
+
+func (t benchTable) writer() table.Writer {
+	w := table.NewWriter()
+	row := func(cells []string) table.Row {
+		var r table.Row
+		for _, c := range cells {
+			r = append(r, c)
+		}
+		return r
+	}
+	w.AppendHeader(row(t.Header))
+	for _, r := range t.Rows {
+		w.AppendRow(row(r))
+	}
+	return w
+}
+
+// short says in a word or two why there is no time.
+func short(c bench.Cell) string {
+	switch c.Status {
+	case "":
+		return "not yet"
+	case measure.TimedOut.String():
+		return "too long"
+	case measure.OutOfMemory.String():
+		return "out of memory"
+	}
+	return strings.ReplaceAll(c.Status, "_", " ")
+}
+
+// benchTables are those that a comparison has something for.
+func benchTables(s *bench.Summary) []benchTable {
+	out := []benchTable{timesTable(s), ratiosTable(s), makingTable(s)}
+	if hasCosts(s) {
+		out = append(out, costsTable(s))
+	}
+	if hasRoots(s) {
+		out = append(out, rootsTable(s))
+	}
+	return out
+}
+
+func hasCosts(s *bench.Summary) bool {
+	return anyCell(s, func(c bench.Cell) bool { return c.Cost > 0 })
+}
+
+func hasRoots(s *bench.Summary) bool {
+	return anyCell(s, func(c bench.Cell) bool { return c.Roots > 0 })
+}
+
+func anyCell(s *bench.Summary, is func(bench.Cell) bool) bool {
+	for _, r := range s.Apps {
+		for _, c := range r.Cells {
+			if is(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func header(s *bench.Summary, first string, last ...string) []string {
+	return append(append([]string{first}, s.Methods...), last...)
+}
+
+// appName says how many parts an application was made of.
+func appName(r bench.Row) string {
+	if r.Parts > 1 {
+		return fmt.Sprintf("%s (%d layers)", r.App, r.Parts)
+	}
+	return r.App
+}
+
+func timesTable(s *bench.Summary) benchTable {
+	t := benchTable{Title: "Times", About: "Fastest lap, built ahead of time, in fresh processes.", Header: header(s, "application")}
+	for _, r := range s.Apps {
+		row := []string{appName(r)}
+		for _, c := range r.Cells {
+			if c.Seconds > 0 {
+				row = append(row, Duration(c.Seconds))
+			} else {
+				row = append(row, short(c))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// ratio writes an interval in two digits after the point, which is what intervals of
+// some percent allow.
+func ratio(i *measure.Interval) string {
+	if i == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f [%.2f, %.2f]", i.Value, i.Low, i.High)
+}
+
+func ratiosTable(s *bench.Summary) benchTable {
+	t := benchTable{
+		Title: "How many times as fast " + s.Against + " is",
+		About: "Median of the paired ratios with its 95% bootstrap interval; above 1 " + s.Against +
+			" is faster. The noise floor is the first method's build against itself in the same rounds. ? marks a comparison in which median and fastest laps tell different winners.",
+		Header: header(s, "application", "noise floor", "rounds"),
+	}
+	// Against itself everything is 1.
+	base := 0
+	for i, m := range s.Methods {
+		if m == s.Against {
+			base = i
+		}
+	}
+	drop := func(cells []string) []string { return append(cells[:base+1:base+1], cells[base+2:]...) }
+	t.Header = drop(t.Header)
+	for _, r := range s.Apps {
+		row := []string{appName(r)}
+		for _, c := range r.Cells {
+			text := ratio(c.Ratio)
+			if c.Ratio == nil {
+				text = short(c)
+				if c.Seconds > 0 {
+					text = "-"
+				}
+			} else if c.Inconclusive {
+				text += "?"
+			}
+			row = append(row, text)
+		}
+		floor := "-"
+		if r.Floor != nil {
+			floor = interval(*r.Floor)
+		}
+		rounds := fmt.Sprint(r.Rounds)
+		if r.Thrown > 0 {
+			rounds += fmt.Sprintf(" (%d disturbed)", r.Thrown)
+		}
+		t.Rows = append(t.Rows, drop(append(row, floor, rounds)))
+	}
+	row := []string{"geometric mean"}
+	for _, m := range s.Means {
+		text := ratio(m.Ratio)
+		if m.Ratio != nil {
+			text += fmt.Sprintf(" of %d", m.Apps)
+		}
+		row = append(row, text)
+	}
+	floor := "-"
+	if s.Floor.Ratio != nil {
+		floor = interval(*s.Floor.Ratio)
+	}
+	t.Rows = append(t.Rows, drop(append(row, floor, fmt.Sprintf("%d of %d cover 1", s.Covered, s.Floor.Apps))))
+	return t
+}
+
+func makingTable(s *bench.Summary) benchTable {
+	t := benchTable{Title: "Making", About: "Time until the build was there, of all seeds together, and how many schedules were timed on the way.", Header: header(s, "application")}
+	for _, r := range s.Apps {
+		row := []string{appName(r)}
+		for _, c := range r.Cells {
+			text := "-"
+			if c.Took > 0 {
+				text = (time.Duration(c.Took * float64(time.Second))).Round(100 * time.Millisecond).String()
+			}
+			if c.Measured > 0 {
+				text += fmt.Sprintf(", %d timed", c.Measured)
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func costsTable(s *bench.Summary) benchTable {
+	t := benchTable{
+		Title:  "The model's cost",
+		About:  "The least cost that each came to, over the least of all; of schedules that Adams et al.'s space can say, in the model's opinion. (The geometric mean is over the applications that all who have any have one for.)",
+		Header: header(s, "application"),
+	}
+	var common [][]float64
+	for _, r := range s.Apps {
+		least := leastCost(r)
+		row, all := []string{appName(r)}, make([]float64, len(r.Cells))
+		for i, c := range r.Cells {
+			text := "-"
+			if c.Cost > 0 && r.Parts == 1 {
+				all[i] = c.Cost / least
+				text = fmt.Sprintf("%.3f", all[i])
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+		common = append(common, all)
+	}
+	t.Rows = append(t.Rows, append([]string{"geometric mean"}, commonMeans(common)...))
+	return t
+}
+
+func leastCost(r bench.Row) float64 {
+	least := math.Inf(1)
+	for _, c := range r.Cells {
+		if c.Cost > 0 {
+			least = min(least, c.Cost)
+		}
+	}
+	return least
+}
+
+// commonMeans are the columns' geometric means over the rows in which every column that
+// has any number has one.
+func commonMeans(rows [][]float64) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	n := len(rows[0])
+	used := make([]bool, n)
+	for _, r := range rows {
+		for i, x := range r {
+			used[i] = used[i] || x > 0
+		}
+	}
+	columns := make([][]float64, n)
+	for _, r := range rows {
+		whole := true
+		for i, x := range r {
+			whole = whole && (!used[i] || x > 0)
+		}
+		for i, x := range r {
+			if whole && used[i] {
+				columns[i] = append(columns[i], x)
+			}
+		}
+	}
+	out := make([]string, n)
+	for i, c := range columns {
+		if out[i] = "-"; len(c) > 0 {
+			out[i] = fmt.Sprintf("%.3f of %d", measure.GeometricMean(c), len(c))
+		}
+	}
+	return out
+}
+
+func rootsTable(s *bench.Summary) benchTable {
+	t := benchTable{
+		Title:  "Roots",
+		About:  "Evaluations of the model per root, and the share of decisions that trees with greedy rollouts won.",
+		Header: header(s, "application"),
+	}
+	for _, r := range s.Apps {
+		row := []string{appName(r)}
+		for _, c := range r.Cells {
+			text := "-"
+			if c.Roots > 0 {
+				text = fmt.Sprintf("%d, %.0f%%", c.Evaluations/int64(c.Roots), 100*float64(c.Greedy)/float64(c.Roots))
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// facts are what a comparison was made under.
+func facts(b *bench.Stored) [][2]string {
+	m := b.Manifest
+	o := m.Options
+	peers := o.PeerTime
+	if peers == 0 {
+		peers = o.Budget
+	}
+	out := [][2]string{
+		{"command", m.Command},
+		{"began", b.Began.UTC().Format(time.RFC3339)},
+		{"machine", fmt.Sprintf("%s, %s, %d threads", m.CPU, m.Host, o.Threads)},
+		{"Halide", m.Halide},
+		{"protuner", m.Program},
+		{"budget", fmt.Sprintf("%v an application for what searches as long as it may; %v and %d MiB for what ends by itself", o.Budget, peers, o.PeerMemory>>20)},
+		{"divided", dividedBy(o.Divide)},
+		{"seeds", fmt.Sprintf("%d from %d for each method that draws at random; the fastest counts", o.Repeat, o.Seed)},
+	}
+	if !b.Ended.IsZero() {
+		out = append(out, [2]string{"ended", b.Ended.UTC().Format(time.RFC3339)})
+	}
+	return out
+}
+
+func dividedBy(by float64) string {
+	if by == 1 {
+		return "times are as given"
+	}
+	return fmt.Sprintf("all times divided by %g, those for a root of ProTuner's configurations too", by)
+}
+
+// Bench writes a comparison for a terminal.
+func Bench(w io.Writer, b *bench.Stored, s *bench.Summary) {
+	for _, f := range facts(b) {
+		fmt.Fprintf(w, "%-9s %s\n", f[0], f[1])
+	}
+	for _, t := range benchTables(s) {
+		out := t.writer()
+		style := table.StyleLight
+		style.Format.Header = text.FormatDefault // names of methods are told apart by their capitals too
+		out.SetStyle(style)
+		fmt.Fprintf(w, "\n%s. %s\n%s\n", t.Title, t.About, out.Render())
+	}
+	if len(s.Missing) > 0 {
+		fmt.Fprintf(w, "\nmissing:\n")
+		for _, m := range s.Missing {
+			fmt.Fprintf(w, "  %s\n", oneLine(m))
+		}
+	}
+}
+
+// oneLine cuts a text to what a list holds.
+func oneLine(words string) string {
+	const most = 240
+	words = strings.Join(strings.Fields(words), " ")
+	if len(words) > most {
+		words = words[:most] + "..."
+	}
+	return words
+}
+
+// BenchMarkdown is the same for docs.
+func BenchMarkdown(b *bench.Stored, s *bench.Summary) string {
+	var o strings.Builder
+	fmt.Fprintf(&o, "| | |\n|---|---|\n")
+	for _, f := range facts(b) {
+		fmt.Fprintf(&o, "| %s | %s |\n", f[0], strings.ReplaceAll(f[1], "|", "\\|"))
+	}
+	for _, t := range benchTables(s) {
+		fmt.Fprintf(&o, "\n### %s\n\n%s\n\n%s\n", t.Title, t.About, t.writer().RenderMarkdown())
+	}
+	if len(s.Missing) > 0 {
+		fmt.Fprintf(&o, "\n### Missing\n\n")
+		for _, m := range s.Missing {
+			fmt.Fprintf(&o, "- %s\n", oneLine(m))
+		}
+	}
+	return o.String()
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/protuner/protuner/internal/bench"
+	"github.com/protuner/protuner/internal/measure"
+)
+
+// number in CSV: all digits that a double has; empty for 0, which stands for nothing.
+func number(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+func bounds(i *measure.Interval) []string {
+	if i == nil {
+		return []string{"", "", ""}
+	}
+	return []string{number(i.Value), number(i.Low), number(i.High)}
+}
+
+// BenchCSV writes a row for each application and method.
+func BenchCSV(w io.Writer, s *bench.Summary) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"application", "parts", "method", "status", "seconds", "ratio", "low", "high", "minima", "inconclusive",
+		"took_seconds", "cost_ms", "evaluations", "roots", "greedy_roots", "measured", "floor", "floor_low", "floor_high", "rounds", "thrown", "message"}}
+	for _, r := range s.Apps {
+		for _, c := range r.Cells {
+			row := []string{r.App, strconv.Itoa(r.Parts), c.Method, c.Status, number(c.Seconds)}
+			row = append(row, bounds(c.Ratio)...)
+			row = append(row, number(c.Minima), strconv.FormatBool(c.Inconclusive), number(c.Took), number(c.Cost),
+				strconv.FormatInt(c.Evaluations, 10), strconv.Itoa(c.Roots), strconv.Itoa(c.Greedy), strconv.Itoa(c.Measured))
+			row = append(row, bounds(r.Floor)...)
+			rows = append(rows, append(row, strconv.Itoa(r.Rounds), strconv.Itoa(r.Thrown), joinNotes(c)))
+		}
+	}
+	return out.WriteAll(rows)
+}
+
+func joinNotes(c bench.Cell) string {
+	if c.Message != "" {
+		return oneLine(c.Message)
+	}
+	return oneLine(c.Note)
+}
+
+// LapsCSV writes every lap of every race; the sentinel's are those of the method
+// "sentinel".
+func LapsCSV(w io.Writer, b *bench.Stored) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"application", "part", "method", "repeat", "round", "seconds"}}
+	for _, r := range b.Races {
+		for _, l := range r.Lanes {
+			for k, d := range l.Laps {
+				rows = append(rows, []string{r.App, r.Part, l.Method, strconv.Itoa(l.Repeat), strconv.Itoa(k + 1), number(d.Seconds())})
+			}
+		}
+		for k, d := range r.Sentinel {
+			rows = append(rows, []string{r.App, r.Part, "sentinel", "", strconv.Itoa(k + 1), number(d.Seconds())})
+		}
+	}
+	return out.WriteAll(rows)
+}
+
+// benchJSON is the form for scripts.
+type benchJSON struct {
+	Manifest bench.Manifest `json:"manifest"`
+	Ended    bool           `json:"ended"`
+	Summary  *bench.Summary `json:"summary"`
+}
+
+// BenchJSON writes manifest and summary.
+func BenchJSON(w io.Writer, b *bench.Stored, s *bench.Summary) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(benchJSON{b.Manifest, !b.Ended.IsZero(), s})
+}
+
+// WriteBench puts everything into a folder: report.txt, .md, .csv, .json and .html,
+// laps.csv, and each plot as .svg and .png. It returns the files.
+func WriteBench(dir string, b *bench.Stored, s *bench.Summary) (files []string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	write := func(name string, f func(io.Writer) error) error {
+		path := filepath.Join(dir, name)
+		file, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		if err := f(file); err != nil {
+			file.Close()
+			return err
+		}
+		files = append(files, path)
+		return file.Close()
+	}
+	plots, err := benchPlots(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range []struct {
+		name string
+		f    func(io.Writer) error
+	}{
+		{"report.txt", func(w io.Writer) error { Bench(w, b, s); return nil }},
+		{"report.md", func(w io.Writer) error { _, err := io.WriteString(w, BenchMarkdown(b, s)); return err }},
+		{"report.csv", func(w io.Writer) error { return BenchCSV(w, s) }},
+		{"laps.csv", func(w io.Writer) error { return LapsCSV(w, b) }},
+		{"report.json", func(w io.Writer) error { return BenchJSON(w, b, s) }},
+		{"report.html", func(w io.Writer) error { return BenchPage(w, b, s, plots) }},
+	} {
+		if err := write(w.name, w.f); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range plots {
+		for _, format := range []string{"svg", "png"} {
+			if err := write(p.Name+"."+format, func(w io.Writer) error { return p.draw(w, format) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,256 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/protuner/protuner/internal/bench"
+)
+
+// palette of colours that people with any kind of colour vision can tell apart (Okabe
+// and Ito 2008); further methods take them again, darker.
+var palette = []color.RGBA{
+	{0, 114, 178, 255}, {230, 159, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
+	{86, 180, 233, 255}, {213, 94, 0, 255}, {240, 228, 66, 255}, {120, 120, 120, 255},
+}
+
+func colour(i int) color.RGBA {
+	c := palette[i%len(palette)]
+	for range i / len(palette) {
+		c.R, c.G, c.B = c.R/5*3, c.G/5*3, c.B/5*3
+	}
+	return c
+}
+
+// benchPlot is one bar chart: a group for each application, in it a bar for each
+// method.
+type benchPlot struct {
+	Name, Title string
+	axis        string
+	apps        []string
+	methods     []string
+	values      [][]float64 // by method and application; 0: no bar
+	low, high   [][]float64 // of intervals; nil: none are drawn
+	one         bool        // a line at 1
+}
+
+// benchPlots are those that a comparison has something for.
+func benchPlots(s *bench.Summary) ([]*benchPlot, error) {
+	speed := newBenchPlot(s, "throughput", "Throughput of the best schedule of each method", "relative to the fastest of the application")
+	for a, r := range s.Apps {
+		best := math.Inf(1)
+		for _, c := range r.Cells {
+			if c.Seconds > 0 {
+				best = math.Min(best, c.Seconds)
+			}
+		}
+		for m, c := range r.Cells {
+			if c.Seconds > 0 {
+				speed.values[m][a] = best / c.Seconds
+			}
+		}
+	}
+	speed.mean(s)
+	out := []*benchPlot{speed}
+	if len(s.Methods) > 1 {
+		out = append(out, ratioPlot(s))
+	}
+	if hasCosts(s) {
+		cost := newBenchPlot(s, "cost", "Least cost by the model", "over the least of all")
+		for a, r := range s.Apps {
+			for m, c := range r.Cells {
+				if c.Cost > 0 && r.Parts == 1 {
+					cost.values[m][a] = c.Cost / leastCost(r)
+				}
+			}
+		}
+		cost.one = true
+		out = append(out, cost)
+	}
+	if anyCell(s, func(c bench.Cell) bool { return c.Greedy > 0 }) {
+		share := newBenchPlot(s, "greedy", "Decisions won by trees with greedy rollouts", "share")
+		for a, r := range s.Apps {
+			for m, c := range r.Cells {
+				if c.Roots > 0 {
+					share.values[m][a] = float64(c.Greedy) / float64(c.Roots)
+				}
+			}
+		}
+		out = append(out, share)
+	}
+	return out, nil
+}
+
+func newBenchPlot(s *bench.Summary, name, title, axis string) *benchPlot {
+	p := &benchPlot{Name: name, Title: title, axis: axis, methods: s.Methods, values: make([][]float64, len(s.Methods))}
+	for _, r := range s.Apps {
+		p.apps = append(p.apps, r.App)
+	}
+	for m := range p.values {
+		p.values[m] = make([]float64, len(p.apps))
+	}
+	return p
+}
+
+// mean adds a last group: the geometric mean over the applications that every method
+// has a value for.
+func (p *benchPlot) mean(s *bench.Summary) {
+	sums, n := make([]float64, len(p.methods)), 0
+	for a := range p.apps {
+		whole := true
+		for m := range p.methods {
+			whole = whole && p.values[m][a] > 0
+		}
+		if !whole {
+			continue
+		}
+		n++
+		for m := range p.methods {
+			sums[m] += math.Log(p.values[m][a])
+		}
+	}
+	if n == 0 {
+		return
+	}
+	p.apps = append(p.apps, fmt.Sprintf("geometric mean of %d", n))
+	for m := range p.methods {
+		p.values[m] = append(p.values[m], math.Exp(sums[m]/float64(n)))
+	}
+}
+
+// ratioPlot shows how many times as fast the compared method is, with intervals.
+func ratioPlot(s *bench.Summary) *benchPlot {
+	p := newBenchPlot(s, "ratio", "How many times as fast "+s.Against+" is", "ratio of times, with 95% intervals")
+	p.one = true
+	p.low, p.high = make([][]float64, len(s.Methods)), make([][]float64, len(s.Methods))
+	p.apps = append(p.apps, "geometric mean")
+	for m, name := range s.Methods {
+		p.values[m] = append(p.values[m], 0)
+		p.low[m], p.high[m] = make([]float64, len(p.apps)), make([]float64, len(p.apps))
+		if name == s.Against {
+			continue
+		}
+		for a := range p.apps {
+			ratio := s.Means[m].Ratio
+			if a < len(s.Apps) {
+				ratio = s.Apps[a].Cells[m].Ratio
+			}
+			if ratio != nil {
+				p.values[m][a], p.low[m][a], p.high[m][a] = ratio.Value, ratio.Low, ratio.High
+			}
+		}
+	}
+	return p
+}
+
+// draw writes the chart as svg or png.
+func (p *benchPlot) draw(w io.Writer, format string) error {
+	chart := plot.New()
+	chart.Title.Text = p.Title
+	chart.Title.TextStyle.Font.Size = vg.Points(13)
+	chart.Title.Padding = vg.Points(6)
+	chart.Y.Label.Text = p.axis
+	chart.Y.Min = 0
+	chart.BackgroundColor = color.White
+	shown := p.shown()
+	width := vg.Points(max(5, 13-1.2*float64(len(shown))))
+	group := width*vg.Length(len(shown)) + vg.Points(12)
+	grid := plotter.NewGrid()
+	grid.Vertical.Width = 0
+	grid.Horizontal.Color = color.Gray{220}
+	chart.Add(grid)
+	highest := 0.0
+	for k, m := range shown {
+		bars, err := plotter.NewBarChart(plotter.Values(p.values[m]), width)
+		if err != nil {
+			return err
+		}
+		bars.Color, bars.LineStyle.Width = colour(k), 0
+		bars.Offset = width * vg.Length(float64(k)-float64(len(shown)-1)/2)
+		chart.Add(bars)
+		if p.low != nil {
+			chart.Add(whiskers{p.values[m], p.low[m], p.high[m], bars.Offset})
+		}
+		chart.Legend.Add(p.methods[m], bars)
+		for a, v := range p.values[m] {
+			highest = math.Max(highest, v)
+			if p.low != nil {
+				highest = math.Max(highest, p.high[m][a])
+			}
+		}
+	}
+	if p.one {
+		line, err := plotter.NewLine(plotter.XYs{{X: -0.5, Y: 1}, {X: float64(len(p.apps)) - 0.5, Y: 1}})
+		if err != nil {
+			return err
+		}
+		line.Width = vg.Points(0.8)
+		line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+		chart.Add(line)
+	}
+	chart.NominalX(p.apps...)
+	chart.X.Min, chart.X.Max = -0.5, float64(len(p.apps))-0.5
+	chart.X.Tick.Label.Rotation = math.Pi / 5
+	chart.X.Tick.Label.XAlign, chart.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	if highest > 0 {
+		chart.Y.Max = highest * 1.05
+	}
+	chart.Legend.Top, chart.Legend.Left = true, false
+	chart.Legend.YOffs = vg.Points(2)
+	chart.Legend.ThumbnailWidth = vg.Points(12)
+	chart.Legend.Padding = vg.Points(2)
+	// Room for the legend above the bars, so that it covers none.
+	if chart.Y.Max > 0 {
+		chart.Y.Max *= 1 + 0.055*float64(len(shown))
+	}
+	size := max(vg.Points(360), group*vg.Length(len(p.apps))+vg.Points(80))
+	to, err := chart.WriterTo(size, vg.Points(300), format)
+	if err != nil {
+		return err
+	}
+	_, err = to.WriteTo(w)
+	return err
+}
+
+// shown are the methods that have a bar.
+func (p *benchPlot) shown() []int {
+	var out []int
+	for m, values := range p.values {
+		for _, v := range values {
+			if v > 0 {
+				out = append(out, m)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// whiskers are intervals on a bar chart's bars.
+type whiskers struct {
+	values, low, high []float64
+	offset            vg.Length
+}
+
+// Plot implements plot.Plotter.
+func (w whiskers) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := draw.LineStyle{Color: color.Black, Width: vg.Points(0.7)}
+	for i, v := range w.values {
+		if v == 0 {
+			continue
+		}
+		at := x(float64(i)) + w.offset
+		c.StrokeLine2(style, at, y(w.low[i]), at, y(w.high[i]))
+		for _, end := range []float64{w.low[i], w.high[i]} {
+			c.StrokeLine2(style, at-vg.Points(1.5), y(end), at+vg.Points(1.5), y(end))
+		}
+	}
+}
