@@ -4,7 +4,7 @@
 // pipelines, those of features_match_adams2019. With -made the weights are random ones
 // that Adams2019 is given in a .weights file of ours.
 //
-//	go run ./claims/cost_matches_adams2019 [-seeds 12] [-halide 21.0.0] [-made] [HALIDE_SOURCE]
+//	go run ./claims/cost_matches_adams2019 [-seeds 12] [-only harris,hist] [-halide 21.0.0] [-made] [HALIDE_SOURCE]
 package main
 
 import (
@@ -20,10 +20,11 @@ import (
 
 func main() {
 	seeds := flag.Int("seeds", 12, "searches under random dropout for each pipeline, beside the greedy one")
+	only := flag.String("only", "", "names of Generators, comma-separated; default all")
 	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
 	made := flag.Bool("made", false, "use random weights, in a .weights file of ours, in place of Halide's own")
 	flag.Parse()
-	t, pipelines, err := oracle.CompareAll(claim.Context(), strings.Split(*versions, ","), flag.Arg(0), *seeds, func(version string) oracle.Options {
+	t, pipelines, err := oracle.CompareAll(claim.Context(), strings.Split(*versions, ","), flag.Arg(0), *only, *seeds, func(version string) oracle.Options {
 		o := oracle.Defaults(version)
 		if *made {
 			o.Weights = nn.Random(rand.New(rand.NewSource(1)))

@@ -5,7 +5,7 @@
 // ones of halide/testdata, and those of Halide's apps where a folder of its source is
 // given.
 //
-//	go run ./claims/features_match_adams2019 [-seeds 12] [-halide 21.0.0] [HALIDE_SOURCE]
+//	go run ./claims/features_match_adams2019 [-seeds 12] [-only harris,hist] [-halide 21.0.0] [HALIDE_SOURCE]
 package main
 
 import (
@@ -21,9 +21,10 @@ import (
 
 func main() {
 	seeds := flag.Int("seeds", 12, "searches under random dropout for each pipeline, beside the greedy one")
+	only := flag.String("only", "", "names of Generators, comma-separated; default all")
 	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
 	flag.Parse()
-	t, pipelines, err := oracle.CompareAll(claim.Context(), strings.Split(*versions, ","), flag.Arg(0), *seeds, oracle.Defaults)
+	t, pipelines, err := oracle.CompareAll(claim.Context(), strings.Split(*versions, ","), flag.Arg(0), *only, *seeds, oracle.Defaults)
 	claim.Fail(err)
 	enough := t.Schedules >= 300 && pipelines >= 12
 	fmt.Printf("states made: %d of the .schedule.h, which says one state only; %d of the loop nest that Adams2019 prints; %d of a nest that several states have, one with its features; %d could not be\n",

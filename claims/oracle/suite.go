@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -52,6 +53,14 @@ func Suite(source string) ([]Generator, []string, error) {
 		all = append(all, Generator{File: file})
 	}
 	return all, []string{filepath.Join(source, "apps", "support")}, nil
+}
+
+// Named are those of all that are named in a list with commas; all where it is empty.
+func Named(all []Generator, names string) []Generator {
+	if names == "" {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(g Generator) bool { return !slices.Contains(strings.Split(names, ","), g.String()) })
 }
 
 // Tally counts what compared how.
@@ -132,11 +141,11 @@ func Compare(ctx context.Context, g Generator, seeds int, o Options, say func(se
 	return t, nil
 }
 
-// CompareAll compares on all of Suite under each of the versions, with what options
-// gives for it, and prints a line for each and every difference. It returns what came
-// together, and on how many pipelines; those that cannot be opened are said and left
-// out.
-func CompareAll(ctx context.Context, versions []string, source string, seeds int, options func(version string) Options) (Tally, int, error) {
+// CompareAll compares on all of Suite, or those named, under each of the versions, with
+// what options gives for it, and prints a line for each and every difference. It
+// returns what came together, and on how many pipelines; those that cannot be opened
+// are said and left out.
+func CompareAll(ctx context.Context, versions []string, source, names string, seeds int, options func(version string) Options) (Tally, int, error) {
 	var total Tally
 	generators, include, err := Suite(source)
 	if err != nil {
@@ -144,7 +153,7 @@ func CompareAll(ctx context.Context, versions []string, source string, seeds int
 	}
 	pipelines := map[Generator]bool{}
 	for _, version := range versions {
-		for _, g := range generators {
+		for _, g := range Named(generators, names) {
 			o := options(version)
 			o.Include = include
 			t, err := Compare(ctx, g, seeds, o, func(seed int, what string) {

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,10 +49,7 @@ func main() {
 	for _, version := range strings.Split(*versions, ",") {
 		options := oracle.Defaults(version)
 		options.Include, options.Cores, options.Narrow, options.Memory = include, *cores, *narrow, *most
-		for _, g := range generators {
-			if *only != "" && !slices.Contains(strings.Split(*only, ","), g.String()) {
-				continue
-			}
+		for _, g := range oracle.Named(generators, *only) {
 			dir, err := os.MkdirTemp("", "claim-")
 			claim.Fail(err)
 			o, err := oracle.Open(ctx, g.File, g.Name, dir, options)

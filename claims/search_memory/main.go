@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,8 +42,8 @@ func main() {
 	self, err := os.Executable()
 	claim.Fail(err)
 	most, where, runs, failed := 0, "-", 0, 0
-	for _, g := range generators {
-		if g.Name != "" || *only != "" && !slices.Contains(strings.Split(*only, ","), g.String()) {
+	for _, g := range oracle.Named(generators, *only) {
+		if g.Name != "" {
 			continue // those with a name are tiny
 		}
 		for _, name := range strings.Split(*names, ",") {

@@ -212,6 +212,9 @@ func (r *beamRun) take(pending *beamHeap, pass int, seen map[uint64]int) (*beamE
 				e.penalised = true
 				e.cost *= float64(penalty)
 				if len(*pending) > 0 && e.cost > (*pending)[0].cost {
+					if f, ok := e.node.(forgetter); ok {
+						f.Forget()
+					}
 					pending.push(e)
 					continue
 				}

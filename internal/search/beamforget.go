@@ -1,12 +1,17 @@
 package search
 
-// forgetter nodes hold what helps to evaluate them and is large. A beam keeps all
-// children of a level, and goes on from few, so it lets them forget once they have
-// been evaluated. Nothing else may use the node meanwhile.
+// forgetter nodes hold what helps to evaluate or compare them and is large. A beam
+// keeps all children of a level, and goes on from few, so it lets them forget once they
+// have been looked at. Nothing else may use the node meanwhile.
 type forgetter interface{ Forget() }
 
 // Forget implements forgetter.
-func (n *StateNode) Forget() { n.action.Forget() }
+func (n *StateNode) Forget() {
+	n.action.Forget()
+	if n.parent != nil {
+		n.made.Store(nil)
+	}
+}
 
 // sibling nodes are made together, in one piece of memory with all others that their
 // parent has, which lasts as long as one of them. Alone is the same node apart from

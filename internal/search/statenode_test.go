@@ -133,7 +133,11 @@ func TestForgottenNodesAreTheSame(t *testing.T) {
 		for n := Start(sp); !n.Complete(); {
 			list, again := n.Children(nil), n.Children(nil)
 			for i := range list {
-				list[i].(*StateNode).Forget()
+				c := list[i].(*StateNode)
+				c.Key(0)
+				if c.Forget(); c.made.Load() != nil {
+					t.Fatalf("child %d keeps a state that is not asked for", i)
+				}
 				if list[i].Key(Exact) != again[i].Key(Exact) {
 					t.Fatalf("child %d of %v", i, n.(*StateNode).State())
 				}
