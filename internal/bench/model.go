@@ -98,7 +98,10 @@ func predicted(p plan) method {
 		if err != nil {
 			return nil, err
 		}
-		problem := j.stage.problem()
+		problem, err := j.stage.problem()
+		if err != nil {
+			return nil, err
+		}
 		problem.Keep, problem.KeepDepth = modelKeep, modelDepth
 		r, err := s.Search(ctx, problem, p.budget(j), j.seed)
 		if err != nil {
@@ -172,6 +175,11 @@ func wonGreedily(roots []search.Root, greedy int) int {
 // would find the same.
 func beams(n int) method {
 	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
+		problem, err := j.stage.problem()
+		if err != nil {
+			return nil, err
+		}
+		problem.Workers = 1
 		results := make([]search.Result, n)
 		var group errgroup.Group
 		group.SetLimit(j.o.Threads)
@@ -182,8 +190,6 @@ func beams(n int) method {
 				if i > 0 {
 					o.Dropout = 50
 				}
-				problem := j.stage.problem()
-				problem.Workers = 1
 				results[i], err = search.NewBeam(o).Search(ctx, problem, limit, j.seed*1000+int64(i))
 				return err
 			})
@@ -222,6 +228,10 @@ func autotuned(p plan) method {
 		ends := time.Now().Add(j.budget)
 		within, cancel := context.WithDeadline(ctx, ends)
 		defer cancel()
+		problem, err := j.stage.problem()
+		if err != nil {
+			return nil, err
+		}
 		timer := newTimer(j.stage)
 		out := &made{}
 		var best search.Result
@@ -232,7 +242,7 @@ func autotuned(p plan) method {
 			if err != nil {
 				return nil, err
 			}
-			r, err := s.Search(within, j.stage.problem(), search.Budget{Time: time.Until(ends)}, j.seed*1000+run)
+			r, err := s.Search(within, problem, search.Budget{Time: time.Until(ends)}, j.seed*1000+run)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

@@ -31,8 +31,9 @@ type stage struct {
 	part     *part
 	gen      *bridge.Generator
 	pipe     *pipeline.Pipeline
-	space    *space.Space // Adams et al.'s, for what only the model is asked about
-	model    search.Evaluator
+	space    *space.Space     // Adams et al.'s, for what only the model is asked about
+	model    search.Evaluator // nil where modelErr says why it has none
+	modelErr error
 	server   *bridge.Server
 	ref      *bridge.Reference
 	inputs   []bridge.Input
@@ -57,18 +58,7 @@ func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	if s.runner, err = s.gen.Toolchain.Runner(ctx, false); err != nil {
 		return nil, err
 	}
-	if s.space, err = space.New(s.pipe, space.Adams(o.Threads)); err != nil {
-		return nil, fmt.Errorf("it has no space of schedules: %w", err)
-	}
-	weights, err := tune.ReadWeights(s.gen.Toolchain.Halide, o.Weights)
-	if err != nil {
-		return nil, err
-	}
-	model, err := cost.New(weights, s.pipe, o.Threads)
-	if err != nil {
-		return nil, err
-	}
-	s.model = search.NewModelEvaluator(s.space, model)
+	s.modelErr = s.openModel(o)
 	scratch, err := bridge.NewScratch()
 	if err != nil {
 		return nil, err
@@ -89,14 +79,37 @@ func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	return s, nil
 }
 
+// openModel makes the paper's space and the model. What asks neither can do without.
+func (s *stage) openModel(o Options) (err error) {
+	if s.space, err = space.New(s.pipe, space.Adams(o.Threads)); err != nil {
+		return fmt.Errorf("it has no space of schedules: %w", err)
+	}
+	weights, err := tune.ReadWeights(s.gen.Toolchain.Halide, o.Weights)
+	if err != nil {
+		return err
+	}
+	model, err := cost.New(weights, s.pipe, o.Threads)
+	if err != nil {
+		return err
+	}
+	s.model = search.NewModelEvaluator(s.space, model)
+	return nil
+}
+
 // problem is the search for a schedule of low predicted cost.
-func (s *stage) problem() search.Problem {
-	return search.Problem{Root: search.Start(s.space), Evaluator: s.model, Workers: s.threads}
+func (s *stage) problem() (search.Problem, error) {
+	if s.modelErr != nil {
+		return search.Problem{}, s.modelErr
+	}
+	return search.Problem{Root: search.Start(s.space), Evaluator: s.model, Workers: s.threads}, nil
 }
 
 // costOf is what the model says of a schedule, in milliseconds; 0 where the paper's
 // space cannot say it.
 func (s *stage) costOf(ctx context.Context, what schedule.Schedule) float64 {
+	if s.modelErr != nil {
+		return 0
+	}
 	state, err := s.space.ImportSchedule(what)
 	if err != nil {
 		return 0

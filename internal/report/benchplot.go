@@ -5,8 +5,10 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -154,11 +156,16 @@ func ratioPlot(s *bench.Summary) *benchPlot {
 func (p *benchPlot) draw(w io.Writer, format string) error {
 	chart := plot.New()
 	chart.Title.Text = p.Title
-	chart.Title.TextStyle.Font.Size = vg.Points(13)
 	chart.Title.Padding = vg.Points(6)
 	chart.Y.Label.Text = p.axis
 	chart.Y.Min = 0
 	chart.BackgroundColor = color.White
+	chart.Y.Tick.Marker = plot.TickerFunc(evenTicks)
+	for _, f := range []*font.Font{&chart.Title.TextStyle.Font, &chart.X.Tick.Label.Font, &chart.Y.Tick.Label.Font, &chart.Y.Label.TextStyle.Font, &chart.Legend.TextStyle.Font} {
+		f.Variant = "Sans"
+		f.Size = vg.Points(9)
+	}
+	chart.Title.TextStyle.Font.Size = vg.Points(12)
 	shown := p.shown()
 	width := vg.Points(max(5, 13-1.2*float64(len(shown))))
 	group := width*vg.Length(len(shown)) + vg.Points(12)
@@ -172,7 +179,7 @@ func (p *benchPlot) draw(w io.Writer, format string) error {
 		if err != nil {
 			return err
 		}
-		bars.Color, bars.LineStyle.Width = colour(k), 0
+		bars.Color, bars.LineStyle.Width = colour(m), 0
 		bars.Offset = width * vg.Length(float64(k)-float64(len(shown)-1)/2)
 		chart.Add(bars)
 		if p.low != nil {
@@ -217,6 +224,22 @@ func (p *benchPlot) draw(w io.Writer, format string) error {
 	}
 	_, err = to.WriteTo(w)
 	return err
+}
+
+// evenTicks are four to eight round numbers, each with its label.
+func evenTicks(low, high float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
+	for (high-low)/step > 8 {
+		step *= 2
+		if (high-low)/step > 8 {
+			step *= 2.5
+		}
+	}
+	var out []plot.Tick
+	for k := math.Ceil(low / step); k*step <= high*(1+1e-9); k++ {
+		out = append(out, plot.Tick{Value: k * step, Label: strconv.FormatFloat(math.Round(k*step*1e6)/1e6, 'g', -1, 64)})
+	}
+	return out
 }
 
 // shown are the methods that have a bar.
