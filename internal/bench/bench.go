@@ -28,7 +28,8 @@ type Options struct {
 	// application. Default 5 minutes.
 	Budget time.Duration `json:"budget_ns"`
 	// PeerTime and PeerMemory bound a scheduler that ends by itself (Adams2019's beam,
-	// say), for an application. Defaults: the budget, 6 GiB.
+	// say), for an application or, where it is scheduled part by part, for each part.
+	// Defaults: the budget, which parts share, and 6 GiB.
 	PeerTime   time.Duration `json:"peer_time_ns"`
 	PeerMemory int64         `json:"peer_memory"`
 	// Divide is what all times that a method is given are divided by: the budget, the
@@ -115,14 +116,14 @@ func (o Options) budget(p *part) time.Duration {
 	return max(o.divided(o.Budget)/time.Duration(p.of), min(leastBudget, o.divided(o.Budget)))
 }
 
-// peerLimits bound a scheduler that ends by itself.
+// peerLimits bound a scheduler that ends by itself. A limit that was given is a guard
+// and not a budget: each part has all of it.
 func (o Options) peerLimits(p *part) bridge.Limits {
-	whole := o.PeerTime
-	if whole == 0 {
-		whole = o.Budget
+	limit := o.budget(p)
+	if o.PeerTime > 0 {
+		limit = o.divided(o.PeerTime)
 	}
-	whole = o.divided(whole)
-	return bridge.Limits{Time: max(whole/time.Duration(p.of), min(leastBudget, whole)), Memory: o.PeerMemory}
+	return bridge.Limits{Time: limit, Memory: o.PeerMemory}
 }
 
 // expand replaces all and returns what is run; the error names an application that is
