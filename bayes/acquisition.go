@@ -41,7 +41,7 @@ type surrogate interface {
 // scorer rates configurations. Scores are logarithms of the acquisition
 // function (or, for the lower confidence bound, its negative).
 type scorer struct {
-	enc       *space.Encoder
+	*bayesian             // encodes
 	models    []surrogate // the acquisition function is the sum of theirs
 	most      float64     // no variance is larger; +Inf: not known
 	noise     float64     // added to the variance
@@ -50,20 +50,21 @@ type scorer struct {
 	feasible  *forest.Forest // nil: everything is
 	threshold float64        // least probability of feasibility
 
-	buf []float64
+	buf, states []float64
 }
 
 // score rates x. Where the score is certainly not above floor it may return
 // -Inf instead, which saves the variance.
 func (s *scorer) score(x space.Point, floor float64) float64 {
-	s.buf = s.enc.Encode(s.buf[:0], x)
+	s.buf = s.Encode(s.buf[:0], x)
 	mean := s.models[0].Mean(s.buf)
 	if len(s.models) == 1 && s.value(mean, s.most+s.noise) <= floor {
 		return math.Inf(-1)
 	}
 	p := 1.0
 	if s.feasible != nil {
-		if p = s.feasible.Mean(s.buf); p < s.threshold {
+		s.states = s.conditions(s.states[:0], x, 0)
+		if p = s.feasible.Mean(s.states); p < s.threshold {
 			return math.Inf(-1)
 		}
 	}

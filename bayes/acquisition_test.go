@@ -66,7 +66,7 @@ func TestScoresAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	score := func(models ...surrogate) float64 {
-		s := &scorer{enc: sp.Encoder(space.EncodeOptions{}), models: models, most: 1}
+		s := &scorer{bayesian: &bayesian{enc: sp.Encoder(space.EncodeOptions{})}, models: models, most: 1}
 		return s.score(x, math.Inf(-1))
 	}
 	near, far := told{0.1, 0.5}, told{60, 0.01}

@@ -18,22 +18,37 @@ import (
 // trials take part as if they had come out as predicted ("kriging believer",
 // Ginsbourger et al. 2010), so that several can be asked for at once.
 type bayesian struct {
-	enc   *space.Encoder
-	dims  []gp.Dim
-	equal []bool
-	width []float64     // columns of each length scale
-	all   []space.Point // of a space so small that it is searched whole
+	enc     *space.Encoder
+	failing *space.Encoder // for the model of failures
+	same    []bool         // its columns that only compare as same or not
+	views   [][]int        // its columns, with permutations in one way and in the other
+	dims    []gp.Dim
+	equal   []bool
+	tasks   bool // the last column is the search that an outcome is from
+	past    *past
+	width   []float64     // columns of each length scale
+	all     []space.Point // of a space so small that it is searched whole
 }
 
-func (b *bayesian) prepare(h *history) {
+func (b *bayesian) prepare(h *history) error {
 	if b.enc != nil {
-		return
+		return nil
 	}
 	b.enc = h.opts.encoder(h.space)
+	b.failing = h.opts.failing(h.space)
+	for _, c := range b.failing.Columns() {
+		b.same = append(b.same, c.Equal)
+	}
 	b.dims = h.opts.dims(h.space, b.enc)
+	if len(h.opts.Earlier) > 0 {
+		b.tasks = true
+		b.same = append(b.same, true)
+		b.dims = append(b.dims, gp.Dim{Group: b.dims[len(b.dims)-1].Group + 1, Equal: true})
+	}
 	for _, d := range b.dims {
 		b.equal = append(b.equal, d.Equal)
 	}
+	b.views = views(b.failing, b.tasks)
 	b.width = make([]float64, b.dims[len(b.dims)-1].Group+1)
 	for _, d := range b.dims {
 		b.width[d.Group]++
@@ -41,16 +56,57 @@ func (b *bayesian) prepare(h *history) {
 	if h.space.Size() <= float64(h.opts.Acquisition.Candidates) {
 		b.all = slices.Collect(h.space.All())
 	}
+	var err error
+	b.past, err = b.remember(h)
+	return err
+}
+
+// views lists the columns of an encoder with only the first, and with only the last of
+// the metrics of each permutation; also the task, where there is one, after them.
+func views(enc *space.Encoder, task bool) [][]int {
+	last := map[int]int{}
+	for _, c := range enc.Columns() {
+		last[c.Param] = c.Part
+	}
+	out := make([][]int, 2)
+	for i, c := range enc.Columns() {
+		if c.Part == 0 {
+			out[0] = append(out[0], i)
+		}
+		if c.Part == last[c.Param] {
+			out[1] = append(out[1], i)
+		}
+	}
+	if task {
+		for v := range out {
+			out[v] = append(out[v], len(enc.Columns()))
+		}
+	}
+	if slices.Equal(out[0], out[1]) {
+		return out[:1]
+	}
+	return out
 }
 
 func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, error) {
-	b.prepare(h)
-	if len(h.trials) < h.opts.Initial {
+	if err := b.prepare(h); err != nil {
+		return nil, "", note{}, err
+	}
+	if b.past == nil && len(h.trials) < h.opts.Initial {
 		x, err := b.initial(h, rng)
 		return x, "initial", note{}, err
 	}
-	d := gather(h, b.enc)
-	if len(d.x) == 0 {
+	d := b.gather(h)
+	if math.IsInf(d.best, 1) {
+		if b.past != nil {
+			if x := b.past.advise(h); x != nil {
+				return x, "earlier", note{}, nil
+			}
+		}
+		x, err := b.initial(h, rng)
+		return x, "explore", note{}, err
+	}
+	if e := h.opts.Acquisition.Explore; e > 0 && rng.Float64() < e {
 		x, err := b.initial(h, rng)
 		return x, "explore", note{}, err
 	}
@@ -66,14 +122,18 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 	if err != nil {
 		return nil, "", note{}, err
 	}
-	s := &scorer{enc: b.enc, models: models, most: math.Inf(1), lower: h.opts.Acquisition.LowerBound,
+	s := &scorer{bayesian: b, models: models, most: math.Inf(1), lower: h.opts.Acquisition.LowerBound,
 		best: d.best - h.opts.Acquisition.Xi, feasible: feasible, threshold: threshold}
+	o := h.opts.Surrogate
 	for _, model := range models {
 		m, ok := model.(*gp.Model)
 		if !ok {
 			break // a forest
 		}
-		if err := b.believe(h, m); err != nil {
+		if o.MeasuredNoise && d.noise != nil {
+			s.best = d.expected(m) - h.opts.Acquisition.Xi
+		}
+		if err := b.believe(h, m, d); err != nil {
 			return nil, "", note{}, err
 		}
 		s.most = m.Hyper().Signal // of one model; with more it is not used
@@ -89,14 +149,22 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 	return x, "model", n, err
 }
 
-// believe adds the pending trials at their predicted means.
-func (b *bayesian) believe(h *history, m *gp.Model) error {
+// believe adds the pending trials: at their predicted means, or at the best or worst
+// value so far, which draws the others near them or keeps them away.
+func (b *bayesian) believe(h *history, m *gp.Model, d data) error {
 	for _, t := range h.trials {
 		if t.Outcome.Status != Pending {
 			continue
 		}
-		x := b.enc.Encode(nil, t.Config.Point())
-		if err := m.Append(x, m.Mean(x)); err != nil && !errors.Is(err, gp.ErrSingular) {
+		x := b.Encode(nil, t.Config.Point())
+		y := m.Mean(x)
+		switch h.opts.Acquisition.Batch {
+		case LiarBest:
+			y = d.best
+		case LiarWorst:
+			y = d.worst
+		}
+		if err := m.Append(x, y); err != nil && !errors.Is(err, gp.ErrSingular) {
 			return err
 		}
 	}
@@ -140,8 +208,8 @@ func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point,
 		}
 		known = append(known, rated{t.Config.Point(), math.Inf(-1)})
 	}
-	if rng.Float64() >= a.Global && !a.NoLocalSearch {
-		if best := c.best(known, a.Reach); best.x != nil {
+	if far := reach(h); rng.Float64() >= a.Global && far > 0 && !a.NoLocalSearch {
+		if best := c.best(known, far); best.x != nil {
 			return best.x, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand"
 
+	"github.com/protuner/protuner/bayes/forest"
 	"github.com/protuner/protuner/bayes/space"
 )
 
@@ -17,22 +18,50 @@ const (
 const likeness = 4
 
 // initial chooses a configuration before there is a model, and as long as nothing
-// works. The default is the paper's, random. Otherwise the first is one in the middle
-// of the space, as far as the constraints leave one, because the extremes of tile sizes
-// and the like are seldom good. A balanced design goes on with those that, of a few
-// random ones, have least in common with what was tried, parameter by parameter.
+// works. The default is random, and once something has failed, of a few random ones
+// that which is least like what fails; the paper's is random. A spread design takes, of
+// a few random ones, that which has least in common with what was tried, parameter by
+// parameter; a balanced one begins in the middle of the space besides, as far as the
+// constraints leave one, because the extremes of tile sizes and the like are seldom good.
 func (b *bayesian) initial(h *history, rng *rand.Rand) (space.Point, error) {
-	if h.opts.Design != Random && len(h.trials) == 0 {
+	design := h.opts.Design
+	if len(h.trials) == 0 && (design == Middle || design == Balanced) {
 		return b.centre(h, rng)
 	}
-	if h.opts.Design != Balanced {
+	f, err := b.warner(h, rng)
+	if err != nil {
+		return nil, err
+	}
+	spread := design == Balanced || design == Spread
+	if !spread && f == nil {
 		return drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
 	}
 	var tried [][]float64
 	for _, t := range h.trials {
-		tried = append(tried, b.enc.Encode(nil, t.Config.Point()))
+		tried = append(tried, b.Encode(nil, t.Config.Point()))
 	}
-	return b.least(h, rng, balanceDraws, func(row []float64) float64 { return b.common(row, tried) })
+	return b.least(h, rng, balanceDraws, func(x space.Point) float64 {
+		cost := 0.0
+		if f != nil {
+			cost = -failCost * f.Mean(b.conditions(nil, x, 0))
+		}
+		if spread {
+			cost += b.common(b.Encode(nil, x), tried)
+		}
+		return cost
+	})
+}
+
+// failCost is above all that two configurations can have in common.
+const failCost = 1e6
+
+// warner predicts what works, for the initial configurations; nil when nothing failed.
+func (b *bayesian) warner(h *history, rng *rand.Rand) (*forest.Forest, error) {
+	if h.opts.Feasibility.Blind {
+		return nil, nil
+	}
+	f, _, err := b.feasibility(h, b.gather(h), rng)
+	return f, err
 }
 
 // centre is, of random configurations, the one that is nearest to all others.
@@ -43,10 +72,10 @@ func (b *bayesian) centre(h *history, rng *rand.Rand) (space.Point, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, b.enc.Encode(nil, x))
+		rows = append(rows, b.Encode(nil, x))
 	}
-	return b.least(h, rng, centreDraws, func(row []float64) float64 {
-		sum := 0.0
+	return b.least(h, rng, centreDraws, func(x space.Point) float64 {
+		row, sum := b.Encode(nil, x), 0.0
 		for _, r := range rows {
 			sum += b.distance(row, r)
 		}
@@ -70,7 +99,7 @@ func (b *bayesian) common(row []float64, others [][]float64) float64 {
 }
 
 // least is, of random new configurations, the one of least cost.
-func (b *bayesian) least(h *history, rng *rand.Rand, draws int, cost func(row []float64) float64) (space.Point, error) {
+func (b *bayesian) least(h *history, rng *rand.Rand, draws int, cost func(x space.Point) float64) (space.Point, error) {
 	var best space.Point
 	least := math.Inf(1)
 	for range draws {
@@ -78,7 +107,7 @@ func (b *bayesian) least(h *history, rng *rand.Rand, draws int, cost func(row []
 		if err != nil {
 			return nil, err
 		}
-		if c := cost(b.enc.Encode(nil, x)); best == nil || c < least {
+		if c := cost(x); best == nil || c < least {
 			best, least = x, c
 		}
 	}

@@ -45,9 +45,11 @@ func (s *Study) Importance() ([]Importance, error) {
 	o.Feasibility.Penalty = false
 	h.opts = &o
 	b := &bayesian{}
-	b.prepare(h)
-	d := gather(h, b.enc)
-	if len(d.x) < importanceLeast {
+	if err := b.prepare(h); err != nil {
+		return nil, err
+	}
+	d := b.gather(h)
+	if d.here < importanceLeast {
 		return nil, ErrTooFew
 	}
 	rng := stream(o.Seed, "importance", len(h.trials))
@@ -55,7 +57,7 @@ func (s *Study) Importance() ([]Importance, error) {
 	if err != nil {
 		return nil, err
 	}
-	predict := func(x space.Point) float64 { return m.Mean(b.enc.Encode(nil, x)) }
+	predict := func(x space.Point) float64 { return m.Mean(b.Encode(nil, x)) }
 	return s.effects(predict, rng)
 }
 

@@ -3,6 +3,7 @@ package bayes
 import (
 	"math"
 	"math/rand"
+	"slices"
 
 	"github.com/protuner/protuner/bayes/forest"
 	"github.com/protuner/protuner/bayes/gp"
@@ -14,20 +15,31 @@ type data struct {
 	x     [][]float64 // encoded
 	z     []float64   // objective, transformed, standardised, to be minimised
 	best  float64     // least z of a trial with a value
-	all   [][]float64 // encoded, of every trial with an outcome
+	all   [][]float64 // encoded for the model of failures, of every trial with an outcome
 	works []bool      // per row of all
+	noise []float64   // variance of each z that was measured with it; nil: none was
+	worst float64     // greatest z of a trial with a value
 	fails int
-	told  int
+	told  int // outcomes of this search
+	here  int // of them, those with a value: the first rows of x
 }
 
-// encoder turns points into model inputs under the options.
+// encoder turns points into the surrogate's inputs.
 func (o *Options) encoder(s *space.Space) *space.Encoder {
 	e := space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs}
 	if o.Surrogate.Metric != "" {
 		m, _ := space.ParseMetric(o.Surrogate.Metric) // Validate has read it
-		e.Metric = &m
+		e.Metrics = []space.Metric{m}
 	}
 	return s.Encoder(e)
+}
+
+// failing turns points into the inputs of the model of failures.
+func (o *Options) failing(s *space.Space) *space.Encoder {
+	if o.Feasibility.SameInputs {
+		return o.encoder(s)
+	}
+	return s.Encoder(space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs, Metrics: []space.Metric{space.AnyMetric, space.Spearman}})
 }
 
 // dims groups the columns of an encoder under length scales.
@@ -36,63 +48,98 @@ func (o *Options) dims(s *space.Space, enc *space.Encoder) []gp.Dim {
 	var out []gp.Dim
 	groups, last := 0, -1
 	for _, c := range enc.Columns() {
-		shared := !o.Surrogate.ScalePerColumn || params[c.Param].Type != space.Permutation
+		shared := o.Surrogate.OneScale || params[c.Param].Type != space.Permutation
 		if c.Param != last || !shared {
 			groups++
 		}
 		last = c.Param
-		out = append(out, gp.Dim{Group: groups - 1, Equal: c.Equal})
+		warp := o.Surrogate.Warp && !c.Equal && params[c.Param].Type != space.Permutation
+		out = append(out, gp.Dim{Group: groups - 1, Equal: c.Equal, Warp: warp})
 	}
 	return out
 }
 
 // gather transforms the outcomes (paper sections 3.2 and 5.3): the logarithm
-// of the objective where the options say so, then mean 0 and variance 1.
-func gather(h *history, enc *space.Encoder) data {
+// of the objective where the options say so, then mean 0 and variance 1, of this
+// search or, where there are earlier ones, on their scale.
+func (b *bayesian) gather(h *history) data {
 	var d data
-	var values []float64
+	var values, deviations []float64
 	var failed [][]float64
-	positive := true
+	log := h.opts.Surrogate.LogObjective != Off && (b.past == nil || b.past.log)
 	for _, t := range h.told() {
-		row := enc.Encode(nil, t.Config.Point())
+		row := b.Encode(nil, t.Config.Point())
 		ok := t.Outcome.Status == OK
-		d.all, d.works = append(d.all, row), append(d.works, ok)
+		d.all, d.works = append(d.all, b.conditions(nil, t.Config.Point(), 0)), append(d.works, ok)
 		d.told++
 		if !ok {
 			d.fails++
 			failed = append(failed, row)
 			continue
 		}
-		d.x, values = append(d.x, row), append(values, t.Outcome.Value)
-		positive = positive && t.Outcome.Value > 0
+		d.x, values, deviations = append(d.x, row), append(values, t.Outcome.Value), append(deviations, t.Outcome.Deviation)
+		log = log && t.Outcome.Value > 0
 	}
-	log := h.opts.Surrogate.LogObjective != Off && positive
-	mean, sd := 0.0, 0.0
 	for _, v := range values {
-		if log {
-			v = math.Log10(v)
+		d.z = append(d.z, transform(h, log, v))
+	}
+	d.here = len(values)
+	mean, sd := moments(d.z)
+	if b.past != nil && log == b.past.log && len(values) > 0 {
+		sd = b.past.scale
+		for _, t := range h.told() {
+			if t.Outcome.Status == OK {
+				mean -= sd * b.past.predict(b, t.Config.Point()) / float64(len(values))
+			}
 		}
-		d.z = append(d.z, h.sign()*v)
-		mean += h.sign() * v / float64(len(values))
 	}
-	for _, z := range d.z {
-		sd += (z - mean) * (z - mean) / float64(len(values))
-	}
-	if sd = math.Sqrt(sd); sd < 1e-12*(1+math.Abs(mean)) {
-		sd = 1
-	}
-	d.best = math.Inf(1)
-	worst := math.Inf(-1)
+	d.best, d.worst = math.Inf(1), math.Inf(-1)
 	for i := range d.z {
 		d.z[i] = (d.z[i] - mean) / sd
-		d.best, worst = math.Min(d.best, d.z[i]), math.Max(worst, d.z[i])
+		d.best, d.worst = math.Min(d.best, d.z[i]), math.Max(d.worst, d.z[i])
+	}
+	if h.opts.Surrogate.MeasuredNoise && slices.Max(append(deviations, 0)) > 0 {
+		for i, v := range values {
+			if log {
+				deviations[i] /= v * math.Ln10
+			}
+			d.noise = append(d.noise, deviations[i]*deviations[i]/(sd*sd))
+		}
 	}
 	if h.opts.Feasibility.Penalty && len(d.z) > 0 {
 		for _, row := range failed {
-			d.x, d.z = append(d.x, row), append(d.z, worst)
+			d.add(row, d.worst)
+		}
+	}
+	if b.past != nil {
+		for i, row := range b.past.x {
+			d.add(row, b.past.z[i])
+		}
+		d.all, d.works = append(d.all, b.past.all...), append(d.works, b.past.works...)
+		for _, ok := range b.past.works {
+			if !ok {
+				d.fails++
+			}
 		}
 	}
 	return d
+}
+
+// add is a row for the model that is no outcome of this search.
+func (d *data) add(row []float64, z float64) {
+	d.x, d.z = append(d.x, row), append(d.z, z)
+	if d.noise != nil {
+		d.noise = append(d.noise, 0)
+	}
+}
+
+// expected is the least value predicted of what was evaluated.
+func (d *data) expected(m *gp.Model) float64 {
+	best := math.Inf(1)
+	for _, x := range d.x[:d.here] {
+		best = math.Min(best, m.Mean(x))
+	}
+	return best
 }
 
 // fit makes the surrogates whose acquisition functions are averaged: one, or, where
@@ -107,7 +154,7 @@ func (b *bayesian) fit(h *history, d data, rng *rand.Rand) ([]surrogate, note, e
 	if err != nil || o.Draws <= 1 || d.told > drawUntil {
 		return []surrogate{m}, n, err
 	}
-	drawn, err := gp.Draw(rng, b.dims, d.x, d.z, gp.Options{Prior: b.prior(h)}, m.Hyper(), o.Draws)
+	drawn, err := gp.Draw(rng, b.dims, d.x, d.z, gp.Options{Prior: b.prior(h), Extra: d.noise}, m.Hyper(), o.Draws)
 	if err != nil {
 		return nil, n, err
 	}
@@ -149,10 +196,10 @@ func (b *bayesian) fitProcess(h *history, d data, rng *rand.Rand) (*gp.Model, no
 		}
 	}
 	if last.Hyper != nil && last.Told == d.told {
-		m, err := gp.New(b.dims, d.x, d.z, *last.Hyper)
+		m, err := gp.NewNoisy(b.dims, d.x, d.z, d.noise, *last.Hyper)
 		return m, last, err
 	}
-	g := gp.Options{Prior: b.prior(h), Samples: o.Samples, Refine: o.Refine, Evals: o.Evals}
+	g := gp.Options{Prior: b.prior(h), Extra: d.noise, Samples: o.Samples, Refine: o.Refine, Evals: o.Evals}
 	n := note{Told: d.told, Full: d.told}
 	if last.Hyper != nil && float64(d.told) < o.FullEvery*float64(last.Full) {
 		n.Full = last.Full
@@ -182,7 +229,11 @@ func (b *bayesian) feasibility(h *history, d data, rng *rand.Rand) (*forest.Fore
 	if d.fails == 0 || h.opts.Feasibility.Off || h.opts.Feasibility.Penalty {
 		return nil, 0, nil
 	}
-	f, err := forest.Grow(rng, forest.Classes(d.all, d.works, b.equal, 0.8, 0.2), forest.Options{})
+	classes := forest.Classes(d.all, d.works, b.same, 0.8, 0.2)
+	if !h.opts.Feasibility.SameInputs {
+		classes.Views = b.views
+	}
+	f, err := forest.Grow(rng, classes, forest.Options{})
 	threshold := 0.0
 	if !h.opts.Feasibility.NoThreshold {
 		threshold = float64(rng.Intn(11)) / 10 * h.opts.Feasibility.Threshold

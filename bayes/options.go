@@ -38,6 +38,7 @@ const (
 	Random   Design = "random"   // as the paper
 	Middle   Design = "middle"   // one in the middle of the space, the others at random
 	Balanced Design = "balanced" // one in the middle, then such as have least in common
+	Spread   Design = "spread"   // one at random, then such as have least in common
 )
 
 // Prior is what the surrogate believes of its hyperparameters.
@@ -48,6 +49,21 @@ const (
 	ScaledPrior Prior = "scaled" // log-normal length scales that grow with the number of parameters, and signal
 	NoPrior     Prior = "none"
 )
+
+// Batch is what a trial counts for that was asked and not told yet.
+type Batch string
+
+const (
+	Believer  Batch = "believer"   // it came out as predicted
+	LiarBest  Batch = "liar-best"  // it is as good as the best so far
+	LiarWorst Batch = "liar-worst" // it is as bad as the worst so far
+)
+
+// Known is what an earlier search found out about one configuration of its space.
+type Known struct {
+	Config  space.Config `json:"config"`
+	Outcome Outcome      `json:"outcome"`
+}
 
 // Options configure a study. Preset returns filled Options for everything the
 // paper compares; the zero value is the preset "default". A study is resumed
@@ -68,6 +84,10 @@ type Options struct {
 	Initial int `json:"initial,omitempty"`
 	// Design of the initial trials; default Random.
 	Design Design `json:"design,omitempty"`
+	// Earlier searches of the same program on another input, of another size, or in a
+	// space that shares parameters with this one: the model learns from them too, and
+	// begins with the best they found. Values need not be alike, good places should.
+	Earlier [][]Known `json:"earlier,omitempty"`
 	// Method of the search; default Bayesian. The fields below only matter then.
 	Method Method `json:"method,omitempty"`
 
@@ -85,17 +105,22 @@ type Surrogate struct {
 	LogObjective Choice `json:"log_objective,omitempty"`
 	// NoLogInputs ignores the log transforms of parameters.
 	NoLogInputs bool `json:"no_log_inputs,omitempty"`
-	// Metric overrides the permutation metric of every parameter: spearman,
+	// Metric overrides the permutation metric of every parameter: any, spearman,
 	// kendall, hamming or naive; default: each parameter's own.
 	Metric string `json:"metric,omitempty"`
-	// Prior of the hyperparameters; default GammaPrior.
+	// Prior of the hyperparameters; default ScaledPrior.
 	Prior Prior `json:"prior,omitempty"`
 	// Draws of hyperparameters are averaged over while there are at most 30
 	// outcomes; default 1: the most probable ones, as after that.
 	Draws int `json:"draws,omitempty"`
-	// ScalePerColumn gives a permutation a length scale for each of its columns,
-	// as the paper's program has it, instead of one, as its section 3.2 says.
-	ScalePerColumn bool `json:"scale_per_column,omitempty"`
+	// Warp bends the scale of every number, as the outcomes suggest (Snoek et al. 2014).
+	Warp bool `json:"warp,omitempty"`
+	// MeasuredNoise counts the deviation that an outcome comes with as noise of its
+	// own, and improves on the best that is predicted instead of the best measured.
+	MeasuredNoise bool `json:"measured_noise,omitempty"`
+	// OneScale gives a permutation one length scale, as the paper's section 3.2 says,
+	// instead of one for each of its columns, as its program has it.
+	OneScale bool `json:"one_scale,omitempty"`
 	// Samples random hyperparameters are tried, Refine of them improved, by at
 	// most Evals likelihood evaluations each, whenever a full fit is made.
 	// Default 20, 3, 40.
@@ -127,8 +152,18 @@ type Acquisition struct {
 	// whole space; the others climb from the 3 best configurations known, by at
 	// most Reach steps of one parameter each. Default 0.2; the paper's is 1.
 	Global float64 `json:"global,omitempty"`
+	// Explore is the part of the suggestions, drawn at random, that are chosen as the
+	// initial ones are; default 0.1, below 0 none, as in the paper.
+	Explore float64 `json:"explore,omitempty"`
 	// Reach bounds the climbs of the others; default 2.
 	Reach int `json:"reach,omitempty"`
+	// By default Reach changes: it doubles after 3 improvements in a row, is halved
+	// after as many trials without one as there are parameters, and below 1 the whole
+	// space is searched until there is one (after TuRBO, Eriksson et al. 2019).
+	// FixedReach leaves it as it is.
+	FixedReach bool `json:"fixed_reach,omitempty"`
+	// Batch rule for trials asked while others are pending; default Believer.
+	Batch Batch `json:"batch,omitempty"`
 	// NoLocalSearch takes the best candidate as it is.
 	NoLocalSearch bool `json:"no_local_search,omitempty"`
 	// BiasedSampling draws candidates and initial trials as ChainOfTrees does.
@@ -141,6 +176,14 @@ type Feasibility struct {
 	Off bool `json:"off,omitempty"`
 	// Penalty gives failures the worst value seen instead of modelling them.
 	Penalty bool `json:"penalty,omitempty"`
+	// SameInputs gives the model of failures the inputs of the surrogate, as the paper
+	// has it. By default it sees of permutations of up to 6 elements either which of two is
+	// first or the position of each, whichever explains the failures with fewer splits:
+	// an order that does not work may use something before it is there, or have the
+	// wrong thing first.
+	SameInputs bool `json:"same_inputs,omitempty"`
+	// Blind lets the initial configurations ignore what has failed, as the paper's do.
+	Blind bool `json:"blind,omitempty"`
 	// NoThreshold drops the random minimum probability of feasibility.
 	NoThreshold bool `json:"no_threshold,omitempty"`
 	// Threshold is the greatest of the eleven equally likely minimum
@@ -158,11 +201,23 @@ func (o Options) Validate() error {
 	if !slices.Contains([]Choice{Auto, On, Off}, o.Surrogate.LogObjective) {
 		bad("log_objective is on, off or empty, not %q", o.Surrogate.LogObjective)
 	}
-	if !slices.Contains([]Design{"", Random, Middle, Balanced}, o.Design) {
+	if !slices.Contains([]Design{"", Random, Middle, Balanced, Spread}, o.Design) {
 		bad("unknown design %q", o.Design)
 	}
 	if !slices.Contains([]Prior{"", ScaledPrior, GammaPrior, NoPrior}, o.Surrogate.Prior) {
 		bad("unknown prior %q", o.Surrogate.Prior)
+	}
+	if !slices.Contains([]Batch{"", Believer, LiarBest, LiarWorst}, o.Acquisition.Batch) {
+		bad("unknown batch rule %q", o.Acquisition.Batch)
+	}
+	for i, search := range o.Earlier {
+		for k, known := range search {
+			if !known.Config.Valid() {
+				bad("earlier search %d: configuration %d belongs to no space", i+1, k+1)
+			} else if err := known.Outcome.validate(); err != nil {
+				bad("earlier search %d, configuration %d: %w", i+1, k+1, err)
+			}
+		}
 	}
 	if o.Surrogate.Metric != "" {
 		if _, err := space.ParseMetric(o.Surrogate.Metric); err != nil {
@@ -180,6 +235,9 @@ func (o Options) Validate() error {
 	}
 	if !(o.Acquisition.Xi >= 0) {
 		bad("xi is %v; it cannot be negative", o.Acquisition.Xi)
+	}
+	if !(o.Acquisition.Explore <= 1) {
+		bad("explore is a part of 1 or below 0, not %v", o.Acquisition.Explore)
 	}
 	if !(o.Acquisition.Global >= 0 && o.Acquisition.Global <= 1) {
 		bad("global is a part of 1, not %v", o.Acquisition.Global)
@@ -208,7 +266,7 @@ func (o Options) filled() Options {
 		o.Design = Random
 	}
 	if o.Surrogate.Prior == "" {
-		o.Surrogate.Prior = GammaPrior
+		o.Surrogate.Prior = ScaledPrior
 	}
 	def(&o.Surrogate.Draws, 1)
 	def(&o.Surrogate.Samples, 20)
@@ -228,6 +286,12 @@ func (o Options) filled() Options {
 	if o.Acquisition.Global == 0 {
 		o.Acquisition.Global = 0.2
 	}
+	if o.Acquisition.Explore == 0 {
+		o.Acquisition.Explore = 0.1
+	}
 	def(&o.Acquisition.Reach, 2)
+	if o.Acquisition.Batch == "" {
+		o.Acquisition.Batch = Believer
+	}
 	return o
 }

@@ -22,14 +22,15 @@ const maxRequest = 1 << 20
 
 // request is one line from the other side; docs/bayes.md describes them.
 type request struct {
-	Op      string          `json:"op"`
-	N       *int            `json:"n,omitempty"`
-	ID      int             `json:"id,omitempty"`
-	Config  json.RawMessage `json:"config,omitempty"`
-	Value   *float64        `json:"value,omitempty"`
-	Status  *Status         `json:"status,omitempty"`
-	Message string          `json:"message,omitempty"`
-	Elapsed float64         `json:"elapsed,omitempty"` // seconds
+	Op        string          `json:"op"`
+	N         *int            `json:"n,omitempty"`
+	ID        int             `json:"id,omitempty"`
+	Config    json.RawMessage `json:"config,omitempty"`
+	Value     *float64        `json:"value,omitempty"`
+	Deviation float64         `json:"deviation,omitempty"`
+	Status    *Status         `json:"status,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Elapsed   float64         `json:"elapsed,omitempty"` // seconds
 }
 
 // response is one line back.
@@ -180,7 +181,7 @@ func (s *Study) withBest(err error) response {
 }
 
 func (q request) outcome() (Outcome, error) {
-	o := Outcome{Status: OK, Message: q.Message, Elapsed: time.Duration(q.Elapsed * float64(time.Second))}
+	o := Outcome{Status: OK, Deviation: q.Deviation, Message: q.Message, Elapsed: time.Duration(q.Elapsed * float64(time.Second))}
 	if q.Status != nil {
 		o.Status = *q.Status
 	}

@@ -58,6 +58,8 @@ type Outcome struct {
 	Status Status `json:"status"`
 	// Value is the objective when Status is OK; finite.
 	Value float64 `json:"value,omitempty"`
+	// Deviation is the standard deviation of Value, where measuring gave one.
+	Deviation float64 `json:"deviation,omitempty"`
 	// Message says why it failed, for people.
 	Message string `json:"message,omitempty"`
 	// Elapsed is how long the evaluation took.
@@ -76,6 +78,8 @@ func (o Outcome) validate() error {
 		return fmt.Errorf("an outcome cannot be %v", o.Status)
 	case o.Status == OK && (math.IsNaN(o.Value) || math.IsInf(o.Value, 0)):
 		return fmt.Errorf("the value is %v; a configuration without a finite result is told as a failure", o.Value)
+	case !(o.Deviation >= 0) || math.IsInf(o.Deviation, 1) || o.Status != OK && o.Deviation != 0:
+		return fmt.Errorf("the deviation of a %v outcome is %v; a value has a finite one of 0 or more, a failure none", o.Status, o.Deviation)
 	case o.Status != OK && o.Value != 0:
 		return fmt.Errorf("a %v outcome has no value, but %v was given", o.Status, o.Value)
 	}
@@ -105,14 +109,15 @@ type note struct {
 // MarshalJSON writes what people and other programs need of a trial.
 func (t Trial) MarshalJSON() ([]byte, error) {
 	out := struct {
-		ID      int          `json:"id"`
-		Config  space.Config `json:"config"`
-		Origin  string       `json:"origin"`
-		Status  Status       `json:"status"`
-		Value   *float64     `json:"value,omitempty"`
-		Message string       `json:"message,omitempty"`
-		Elapsed float64      `json:"elapsed,omitempty"` // seconds
-	}{t.ID, t.Config, t.Origin, t.Outcome.Status, nil, t.Outcome.Message, t.Outcome.Elapsed.Seconds()}
+		ID        int          `json:"id"`
+		Config    space.Config `json:"config"`
+		Origin    string       `json:"origin"`
+		Status    Status       `json:"status"`
+		Value     *float64     `json:"value,omitempty"`
+		Deviation float64      `json:"deviation,omitempty"`
+		Message   string       `json:"message,omitempty"`
+		Elapsed   float64      `json:"elapsed,omitempty"` // seconds
+	}{t.ID, t.Config, t.Origin, t.Outcome.Status, nil, t.Outcome.Deviation, t.Outcome.Message, t.Outcome.Elapsed.Seconds()}
 	if t.Outcome.Status == OK {
 		out.Value = &t.Outcome.Value
 	}

@@ -77,6 +77,7 @@ func TestWaysOut(t *testing.T) {
 		`echo chatter 9; echo '{"value": 2}'`:       bayes.Value(2),
 		`echo '{"runtime": 2, "Valid": 1}'`:         bayes.Value(2),
 		`echo '{"Valid": 0, "message": "too big"}'`: bayes.Failure(bayes.Infeasible, "too big"),
+		`echo '{"value": 2, "deviation": 0.5}'`:     {Status: bayes.OK, Value: 2, Deviation: 0.5},
 		`echo '{"feasible": false}'`:                bayes.Failure(bayes.Infeasible, ""),
 		`true`:                                      bayes.Failure(bayes.Crashed, "printed no result"),
 		`echo nothing here`:                         bayes.Failure(bayes.Crashed, "no number in its output"),

@@ -12,7 +12,7 @@ import (
 
 // parse reads the result of a program that ended well. Its last line that is
 // not blank is either a JSON object with the objective and, if the program
-// likes, "feasible" and "message"; or text whose last number is the objective.
+// likes, "deviation", "feasible" and "message"; or text whose last number is the objective.
 // When that line holds no number, earlier lines are looked at.
 func (e *Evaluator) parse(out []byte) bayes.Outcome {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
@@ -75,15 +75,23 @@ func (e *Evaluator) parseObject(text string) bayes.Outcome {
 		}
 		switch v := v.(type) {
 		case float64:
-			return value(v)
+			return deviating(value(v), m)
 		case string: // JSON has no NaN; programs write it as text
 			if f, err := strconv.ParseFloat(v, 64); err == nil {
-				return value(f)
+				return deviating(value(f), m)
 			}
 		}
 		return bayes.Failure(bayes.Crashed, fmt.Sprintf("%q in its result is %v, not a number", field, v))
 	}
 	return bayes.Failure(bayes.Crashed, fmt.Sprintf("its result %.80s has no %q", text, e.field()))
+}
+
+// deviating adds the standard deviation of the value, where the object has one.
+func deviating(o bayes.Outcome, m map[string]any) bayes.Outcome {
+	if d, ok := m["deviation"].(float64); ok && o.Status == bayes.OK && d > 0 {
+		o.Deviation = d
+	}
+	return o
 }
 
 func (e *Evaluator) field() string {

@@ -25,6 +25,14 @@ type key struct {
 	Player  string `json:"player"`
 	Version string `json:"version"`
 	Budget  int    `json:"budget"` // evaluations of a game
+	terms
+}
+
+// terms are what is different from the plain game, for presets alone.
+type terms struct {
+	Batch   int     `json:"batch,omitempty"`   // evaluations at a time; 0: one
+	Noise   float64 `json:"noise,omitempty"`   // of half of the configurations, a fifth of it of the others; relative
+	Earlier bool    `json:"earlier,omitempty"` // the kernel was tuned on another input before
 }
 
 // game is one search: the outcome of each evaluation, nil where it failed.

@@ -31,6 +31,7 @@ type settings struct {
 	seeds        int
 	budget       int
 	jobs         int
+	terms        terms
 }
 
 func main() {
@@ -40,6 +41,9 @@ func main() {
 	flag.IntVar(&o.seeds, "seeds", 20, "searches of each player on each table")
 	flag.IntVar(&o.budget, "budget", 100, "evaluations of a search")
 	flag.IntVar(&o.jobs, "jobs", 1, "searches at a time")
+	flag.IntVar(&o.terms.Batch, "batch", 0, "evaluations at a time, of presets alone; leave the peers out with -peers ''")
+	flag.Float64Var(&o.terms.Noise, "noise", 0, "relative noise that is put on half of the outcomes, and a fifth of it on the others; of presets alone")
+	flag.BoolVar(&o.terms.Earlier, "earlier", false, "presets know of an earlier search of the same kernel on another input")
 	ours := flag.String("ours", "default,uniform,bandit", "presets of this project")
 	peers := flag.String("peers", strings.Join(peerNames, ","), "programs of others")
 	only := flag.String("tables", "", "tables (default: all)")
@@ -59,16 +63,21 @@ func main() {
 
 // key of the games of a player on a table.
 func (o settings) key(t *tables.Table, player string) (key, error) {
-	version, err := ownVersion()
-	if slices.Contains(peerNames, player) {
-		version, err = peerVersion(player)
+	k := key{Table: t.Name(), Data: t.Digest, Player: player, Budget: o.budget, terms: o.terms}
+	var err error
+	if k.Version, err = ownVersion(); slices.Contains(peerNames, player) {
+		k.terms = terms{}
+		k.Version, err = peerVersion(player)
 	}
-	return key{Table: t.Name(), Data: t.Digest, Player: player, Version: version, Budget: o.budget}, err
+	return k, err
 }
 
 func list(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
 
 func run(ctx context.Context, o settings, ours, peers, only []string, install, keep, report, play, bars bool) error {
+	if o.terms != (terms{}) && len(peers) > 0 {
+		return errors.New("batches, noise and earlier searches are for presets alone; leave the peers out with -peers ''")
+	}
 	if install {
 		return installPeers(ctx, o.env, peers)
 	}

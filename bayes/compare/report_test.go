@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"testing"
+
+	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/tables"
 )
 
 func values(v ...float64) []*float64 {
@@ -126,5 +131,64 @@ func TestVersions(t *testing.T) {
 	}
 	if digest([]byte("ab"), []byte("c")) == digest([]byte("a"), []byte("bc")) {
 		t.Error("the digest does not tell where parts end")
+	}
+}
+
+// TestTerms: what is different from the plain game is another game, and is what it
+// says.
+func TestTerms(t *testing.T) {
+	ctx := context.Background()
+	table, err := tables.Load("mm_cpu-square")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := settings{budget: 9}
+	plain, err := o.key(table, "uniform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.terms = terms{Batch: 4, Noise: 0.5, Earlier: true}
+	k, err := o.key(table, "uniform")
+	if err != nil || k == plain {
+		t.Fatalf("%v is the key of both games: %v", k, err)
+	}
+	peer, err := o.key(table, "pyatf")
+	if err != nil || peer.terms != (terms{}) {
+		t.Errorf("the peers play %+v: %v", peer.terms, err)
+	}
+	var told []bayes.Known
+	outcomes, err := search(ctx, table, bayes.Options{Method: bayes.Uniform, NoDefault: true}, k, &told)
+	if err != nil || len(outcomes) != 9 || len(told) != 9 {
+		t.Fatalf("%d outcomes, %d told: %v", len(outcomes), len(told), err)
+	}
+	levels := map[string]bool{}
+	for i, v := range outcomes {
+		said := told[i].Outcome
+		if v == nil {
+			if said.Deviation != 0 {
+				t.Errorf("the failure %+v has a deviation", said)
+			}
+			continue
+		}
+		if *v != table.Outcome(told[i].Config).Value || said.Value == *v {
+			t.Errorf("%v: told %v of %v, kept %v", told[i].Config, said.Value, table.Outcome(told[i].Config).Value, *v)
+		}
+		levels[fmt.Sprintf("%.3f", said.Deviation/said.Value)] = true
+	}
+	if len(levels) != 2 || !levels["0.500"] || !levels["0.100"] {
+		t.Errorf("relative deviations %v, not 0.5 and 0.1", levels)
+	}
+	before, err := earlier(ctx, table, 5, 1)
+	if err != nil || len(before) != 1 || len(before[0]) != 5 {
+		t.Fatalf("earlier searches %v: %v", before, err)
+	}
+	other, err := tables.Load("mm_cpu-tall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range before[0] {
+		if want := other.Outcome(k.Config); k.Outcome.Value != want.Value {
+			t.Errorf("%v is %v, not %v as on the next input", k.Config, k.Outcome, want)
+		}
 	}
 }

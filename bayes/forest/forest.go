@@ -37,17 +37,28 @@ func (o Options) Validate() error {
 }
 
 // Data are samples: row i of X has value Y[i]. Equal marks the columns that
-// only compare as same or not; the others are ordered. Weight may be nil.
+// only compare as same or not; the others are ordered. Views are lists of
+// columns, each of which describes a sample in full, in its own way: a forest is grown
+// from every one of them, and that of the fewest nodes is kept, since what says it
+// shortly is likelier to be how it is. Weight may be nil; so may Views: all columns together.
 type Data struct {
 	X      [][]float64
 	Y      []float64
 	Weight []float64
 	Equal  []bool
+	Views  [][]int
 }
 
 func (d Data) validate() error {
 	if len(d.X) == 0 || len(d.X) != len(d.Y) || d.Weight != nil && len(d.Weight) != len(d.Y) {
 		return fmt.Errorf("forest: %d rows, %d values, %d weights", len(d.X), len(d.Y), len(d.Weight))
+	}
+	for _, v := range d.Views {
+		for _, c := range v {
+			if c < 0 || c >= len(d.Equal) {
+				return fmt.Errorf("forest: a view has column %d of %d", c, len(d.Equal))
+			}
+		}
 	}
 	for i, r := range d.X {
 		if len(r) != len(d.Equal) {
@@ -77,11 +88,20 @@ func Grow(rng *rand.Rand, d Data, o Options) (*Forest, error) {
 		o.MaxFeatures = 0.75
 	}
 	g := newGrower(rng, d, o)
-	f := &Forest{trees: make([]tree, o.Trees)}
-	for t := range f.trees {
-		f.trees[t] = g.grow()
+	var best *Forest
+	least := 0
+	for _, v := range g.views {
+		f, nodes := &Forest{trees: make([]tree, o.Trees)}, 0
+		g.look(v)
+		for t := range f.trees {
+			f.trees[t] = g.grow()
+			nodes += len(f.trees[t].nodes)
+		}
+		if best == nil || nodes < least {
+			best, least = f, nodes
+		}
 	}
-	return f, nil
+	return best, nil
 }
 
 // Classes makes the Data of a classifier with the given weight of each class.

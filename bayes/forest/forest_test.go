@@ -155,3 +155,36 @@ func BenchmarkGrow(b *testing.B) {
 		}
 	}
 }
+
+// TestViews: of two descriptions the one that says it shortly is believed. What decides
+// is column 0; column 1 and 2 together say the same, and more that is chance.
+func TestViews(t *testing.T) {
+	rng := rand.New(rand.NewSource(3))
+	var d forest.Data
+	for range 12 {
+		a, b := rng.Intn(2), rng.Intn(2)
+		d.X = append(d.X, []float64{float64(a), float64(a ^ b), float64(b)})
+		d.Y = append(d.Y, float64(a))
+	}
+	d.Equal = make([]bool, 3)
+	right := func(views [][]int) (n int) {
+		d.Views = views
+		f, err := forest.Grow(rand.New(rand.NewSource(1)), d, forest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range [][]float64{{1, 0, 0}, {1, 1, 1}, {0, 1, 0}, {0, 0, 1}} { // column 0 against the others
+			if math.Abs(f.Mean(x)-x[0]) < 0.1 {
+				n++
+			}
+		}
+		return n
+	}
+	if both, long := right([][]int{{1, 2}, {0}}), right([][]int{{1, 2}}); both != 4 || long != 0 {
+		t.Errorf("by the short description %d of 4 are right, by the long one alone %d", both, long)
+	}
+	d.Views = [][]int{{3}}
+	if _, err := forest.Grow(rng, d, forest.Options{}); err == nil {
+		t.Error("a view of a column that is not there")
+	}
+}

@@ -14,9 +14,10 @@ type grower struct {
 	o        Options
 	distinct [][]float64 // per column
 	rank     [][]int     // per column, per sample
-	try      int         // columns tried per split
+	views    [][]int
+	try      int // columns tried per split
 
-	order []int
+	order []int // columns
 	bins  []bin
 	t     tree
 }
@@ -39,13 +40,16 @@ func (b bin) loss() float64 {
 }
 
 func newGrower(rng *rand.Rand, d Data, o Options) *grower {
-	g := &grower{rng: rng, d: d, o: o, try: max(1, int(o.MaxFeatures*float64(len(d.Equal))))}
+	g := &grower{rng: rng, d: d, o: o}
 	longest := 0
 	for c := range d.Equal {
 		v, r := ranks(d.X, c)
 		g.distinct, g.rank = append(g.distinct, v), append(g.rank, r)
 		g.order = append(g.order, c)
 		longest = max(longest, len(v))
+	}
+	if g.views = d.Views; len(g.views) == 0 {
+		g.views = [][]int{g.order}
 	}
 	g.bins = make([]bin, longest)
 	return g
@@ -58,6 +62,12 @@ func (g *grower) weigh(i int) bin {
 	}
 	y := g.d.Y[i]
 	return bin{w, w * y, w * y * y}
+}
+
+// look makes the trees that follow use these columns.
+func (g *grower) look(columns []int) {
+	g.order = append([]int(nil), columns...)
+	g.try = max(1, int(g.o.MaxFeatures*float64(len(columns))))
 }
 
 func (g *grower) grow() tree {

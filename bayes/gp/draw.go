@@ -18,11 +18,11 @@ const (
 // 2012, section 3.2; they walk by slice sampling). Under a Gamma prior the density of
 // the hyperparameter is taken for that of its logarithm.
 func Draw(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, from Hyper, n int) ([]*Model, error) {
-	post, err := NewPosterior(dims, x, y, o.Prior)
+	post, err := NewPosterior(dims, x, y, o.Extra, o.Prior)
 	if err != nil {
 		return nil, err
 	}
-	lo, hi := bounds(post.groups, o.FixedNoise)
+	lo, hi := post.bounds(o.FixedNoise)
 	at := Theta(from)
 	value := post.Eval(at, nil)
 	var out []*Model
@@ -38,7 +38,7 @@ func Draw(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, fro
 			}
 			at[i] = old
 		}
-		m, err := New(dims, x, y, Unpack(at))
+		m, err := NewNoisy(dims, x, y, o.Extra, post.Unpack(at))
 		if err != nil {
 			return nil, err
 		}

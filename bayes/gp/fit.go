@@ -18,6 +18,8 @@ type Options struct {
 	Evals int
 	// FixedNoise, when above 0, keeps the noise variance there.
 	FixedNoise float64
+	// Extra is a variance of each observation besides the noise; nil: none.
+	Extra []float64
 	// WarmOnly improves the warm start alone, when there is one.
 	WarmOnly bool
 }
@@ -27,7 +29,8 @@ type Options struct {
 const (
 	minLength, maxLength = 1e-2, 1e3
 	minSignal, maxSignal = 1e-2, 1e2
-	minNoise, maxNoise   = 1e-6, 1
+	minNoise, maxNoise   = 1e-6, 1.0
+	maxWarp              = 2.3 // of the logarithms of a and b
 )
 
 // Validate reports the first option out of range.
@@ -43,25 +46,25 @@ func (o Options) Validate() error {
 
 // Fit chooses hyperparameters of high posterior density (paper section 3.2)
 // and conditions the process on the observations. Random starts are
-// lengths and signal 10^U(-1,1), noise 10^U(-5,-2); warm, when not nil, is one
+// lengths and signal 10^U(-1,1), noise 10^U(-5,-2), nothing warped; warm, when not nil, is one
 // more start that is always refined. Inputs are expected in [0, 1],
 // observations standardised.
 func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm *Hyper) (*Model, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	post, err := NewPosterior(dims, x, y, o.Prior)
+	post, err := NewPosterior(dims, x, y, o.Extra, o.Prior)
 	if err != nil {
 		return nil, err
 	}
-	lo, hi := bounds(post.groups, o.FixedNoise)
+	lo, hi := post.bounds(o.FixedNoise)
 	type start struct {
 		theta []float64
 		value float64
 	}
 	var starts []start
 	samples := defaulted(o.Samples, 20)
-	warmed := warm != nil && len(warm.Length) == post.groups
+	warmed := warm != nil && len(warm.Length) == post.groups && len(warm.Warp) == 2*len(post.bends)
 	if warmed && o.WarmOnly {
 		samples = 0
 	}
@@ -96,7 +99,7 @@ func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm
 	if best == nil {
 		return nil, ErrSingular
 	}
-	return New(dims, x, y, Unpack(best))
+	return NewNoisy(dims, x, y, o.Extra, post.Unpack(best))
 }
 
 func defaulted(n, def int) int {
@@ -106,14 +109,19 @@ func defaulted(n, def int) int {
 	return n
 }
 
-func bounds(groups int, fixedNoise float64) (lo, hi []float64) {
-	for range groups {
+func (p *Posterior) bounds(fixedNoise float64) (lo, hi []float64) {
+	for range p.groups {
 		lo, hi = append(lo, math.Log(minLength)), append(hi, math.Log(maxLength))
 	}
 	lo, hi = append(lo, math.Log(minSignal)), append(hi, math.Log(maxSignal))
+	least, most := minNoise, maxNoise
 	if fixedNoise > 0 {
-		n := math.Log(math.Max(fixedNoise, minNoise))
-		return append(lo, n), append(hi, n)
+		least = math.Max(fixedNoise, minNoise)
+		most = least
 	}
-	return append(lo, math.Log(minNoise)), append(hi, math.Log(maxNoise))
+	lo, hi = append(lo, math.Log(least)), append(hi, math.Log(most))
+	for range 2 * len(p.bends) {
+		lo, hi = append(lo, -maxWarp), append(hi, maxWarp)
+	}
+	return lo, hi
 }

@@ -66,7 +66,7 @@ func TestAgainstScikitLearn(t *testing.T) {
 		if l := m.LogLikelihood(); !near(l, c.Likelihood, 1e-9) {
 			t.Errorf("%s: likelihood %v, scikit-learn %v", name, l, c.Likelihood)
 		}
-		p, err := gp.NewPosterior(dims, c.X, c.Y, gp.Prior{})
+		p, err := gp.NewPosterior(dims, c.X, c.Y, nil, gp.Prior{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestGradientAgainstFiniteDifferences(t *testing.T) {
 	rng := rand.New(rand.NewSource(4))
 	dims, x, y := mixed(rng, 25)
 	for _, prior := range []gp.Prior{{}, {Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}, {Length: gp.LogNormal{Median: 2, Spread: 0.8}, Signal: gp.LogNormal{Median: 1, Spread: 1}}} {
-		p, err := gp.NewPosterior(dims, x, y, prior)
+		p, err := gp.NewPosterior(dims, x, y, nil, prior)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,11 +138,11 @@ func TestGradientAgainstFiniteDifferences(t *testing.T) {
 func TestGammaPriorIsADensity(t *testing.T) {
 	// With one observation of 0 far from everything the likelihood is constant
 	// in the length, so the posterior's shape is the prior's: integrate it.
-	p, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}})
+	p, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, nil, gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, gp.Prior{})
+	free, err := gp.NewPosterior(separate(1), [][]float64{{0}}, []float64{0}, nil, gp.Prior{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestBadInput(t *testing.T) {
 
 func BenchmarkEval(b *testing.B) {
 	dims, x, y := mixed(rand.New(rand.NewSource(1)), 100)
-	p, err := gp.NewPosterior(dims, x, y, gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}})
+	p, err := gp.NewPosterior(dims, x, y, nil, gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,6 +17,8 @@ type Dim struct {
 	Group int
 	// Equal makes the column's distance 0 or 1: same or not.
 	Equal bool
+	// Warp bends the column, which is in [0, 1] and alone in its group, by Hyper.Warp.
+	Warp bool
 }
 
 // Hyper are the hyperparameters of the kernel
@@ -31,6 +33,9 @@ type Hyper struct {
 	Length []float64 // one per group, on the scale of the inputs
 	Signal float64   // variance of the function
 	Noise  float64   // variance of the observations around it
+	// Warp has a and b of each column that is bent, in the order of the columns;
+	// nil bends nothing.
+	Warp []float64 `json:",omitempty"`
 }
 
 // Model is a Gaussian process with zero mean conditioned on observations. Its
@@ -40,8 +45,9 @@ type Model struct {
 	hyper Hyper
 	n     int
 
-	cols  [][]float64 // column, observation; numeric ones over their length scale
-	scale []float64   // per column: 1/length, or 1/length^2 where Equal
+	bent  [][2]float64 // per column: a and b
+	cols  [][]float64  // column, observation; numeric ones bent and over their length scale
+	scale []float64    // per column: 1/length, or 1/length^2 where Equal
 	y     []float64
 	chol  []float64 // lower Cholesky factor, row i has i+1 entries, packed
 	alpha []float64 // (K + noise)^-1 y
@@ -55,18 +61,30 @@ var ErrSingular = errors.New("gp: the covariance matrix is not positive definite
 
 // New conditions a process on observations y at the rows of x.
 func New(dims []Dim, x [][]float64, y []float64, h Hyper) (*Model, error) {
-	if err := check(dims, x, y); err != nil {
+	return NewNoisy(dims, x, y, nil, h)
+}
+
+// NewNoisy is New where observation i has a variance of extra[i] besides h.Noise:
+// how precisely it was measured. A nil extra is none.
+func NewNoisy(dims []Dim, x [][]float64, y, extra []float64, h Hyper) (*Model, error) {
+	if err := check(dims, x, y, extra); err != nil {
 		return nil, err
 	}
 	m := &Model{dims: dims, hyper: h, cols: make([][]float64, len(dims)), scale: make([]float64, len(dims))}
+	next := 0
 	for c, d := range dims {
+		m.bent = append(m.bent, [2]float64{1, 1})
+		if d.Warp && h.Warp != nil {
+			m.bent[c] = [2]float64(h.Warp[next : next+2])
+			next += 2
+		}
 		m.scale[c] = 1 / h.Length[d.Group]
 		if d.Equal {
 			m.scale[c] *= m.scale[c]
 		}
 	}
 	for i := range x {
-		if err := m.extend(x[i]); err != nil {
+		if err := m.extend(x[i], at(extra, i)); err != nil {
 			return nil, err
 		}
 	}
@@ -75,9 +93,17 @@ func New(dims []Dim, x [][]float64, y []float64, h Hyper) (*Model, error) {
 	return m, nil
 }
 
-func check(dims []Dim, x [][]float64, y []float64) error {
-	if len(x) != len(y) || len(x) == 0 {
-		return fmt.Errorf("gp: %d inputs and %d observations", len(x), len(y))
+// at is element i of what may be nil, for zeros.
+func at(v []float64, i int) float64 {
+	if v == nil {
+		return 0
+	}
+	return v[i]
+}
+
+func check(dims []Dim, x [][]float64, y, extra []float64) error {
+	if len(x) != len(y) || len(x) == 0 || extra != nil && len(extra) != len(y) {
+		return fmt.Errorf("gp: %d inputs, %d observations, %d variances", len(x), len(y), len(extra))
 	}
 	for i := range x {
 		if len(x[i]) != len(dims) {
@@ -85,6 +111,9 @@ func check(dims []Dim, x [][]float64, y []float64) error {
 		}
 		if math.IsNaN(y[i]) || math.IsInf(y[i], 0) {
 			return fmt.Errorf("gp: observation %d is %v", i, y[i])
+		}
+		if v := at(extra, i); !(v >= 0) || math.IsInf(v, 1) {
+			return fmt.Errorf("gp: the variance of observation %d is %v", i, v)
 		}
 	}
 	return nil
@@ -116,7 +145,7 @@ func (m *Model) cross(x []float64) []float64 {
 			}
 			continue
 		}
-		v := x[c] * s
+		v := m.straight(c, x[c]) * s
 		for i := range k {
 			t := col[i] - v
 			k[i] += t * t
@@ -126,6 +155,12 @@ func (m *Model) cross(x []float64) []float64 {
 		k[i] = m.hyper.Signal * matern(k[i])
 	}
 	return k
+}
+
+// straight is where a value of a numeric column comes to lie.
+func (m *Model) straight(c int, x float64) float64 {
+	w, _, _ := warp(x, m.bent[c][0], m.bent[c][1], false)
+	return w
 }
 
 func grow(buf *[]float64, n int) []float64 {
@@ -157,9 +192,9 @@ func dot(a, b []float64) float64 {
 }
 
 // extend adds an input to the factorisation, in O(n^2).
-func (m *Model) extend(x []float64) error {
+func (m *Model) extend(x []float64, extra float64) error {
 	v := m.forward(m.cross(x))
-	rest := m.hyper.Signal + m.hyper.Noise - dot(v, v)
+	rest := m.hyper.Signal + m.hyper.Noise + extra - dot(v, v)
 	if !(rest > 1e-12*m.hyper.Signal) {
 		return ErrSingular
 	}
@@ -168,7 +203,7 @@ func (m *Model) extend(x []float64) error {
 	for c, d := range m.dims {
 		u := x[c]
 		if !d.Equal {
-			u *= m.scale[c]
+			u = m.straight(c, u) * m.scale[c]
 		}
 		m.cols[c] = append(m.cols[c], u)
 	}
@@ -189,7 +224,7 @@ func (m *Model) solve() {
 
 // Append adds an observation under the same hyperparameters, in O(n^2).
 func (m *Model) Append(x []float64, y float64) error {
-	if err := m.extend(x); err != nil {
+	if err := m.extend(x, 0); err != nil {
 		return err
 	}
 	m.y = append(m.y, y)

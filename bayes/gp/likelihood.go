@@ -42,12 +42,15 @@ func (g Gamma) logDensity(l float64) (value, slope float64) {
 
 // Posterior is the log posterior density of hyperparameters given
 // observations, as a function of theta: the logs of the length scales, of the
-// signal variance and of the noise variance, in this order.
+// signal variance, of the noise variance and of the warped columns' a and b, in this
+// order.
 type Posterior struct {
 	groups int
 	n      int
 	y      []float64
+	extra  []float64
 	prior  Prior
+	bends  []bend
 	dist   [][]float64 // per group: squared distance of each pair i < j
 
 	r2, cov, slope []float64 // per pair
@@ -55,13 +58,18 @@ type Posterior struct {
 	alpha          []float64
 }
 
-// NewPosterior prepares the evaluation for observations y at the rows of x.
-func NewPosterior(dims []Dim, x [][]float64, y []float64, prior Prior) (*Posterior, error) {
-	if err := check(dims, x, y); err != nil {
+// NewPosterior prepares the evaluation for observations y at the rows of x, of which
+// each has a variance of its own besides the noise (nil: none).
+func NewPosterior(dims []Dim, x [][]float64, y, extra []float64, prior Prior) (*Posterior, error) {
+	if err := check(dims, x, y, extra); err != nil {
+		return nil, err
+	}
+	bends, err := newBends(dims, x)
+	if err != nil {
 		return nil, err
 	}
 	n := len(x)
-	p := &Posterior{n: n, y: y, prior: prior}
+	p := &Posterior{n: n, y: y, extra: extra, prior: prior, bends: bends}
 	for _, d := range dims {
 		p.groups = max(p.groups, d.Group+1)
 	}
@@ -91,23 +99,30 @@ func NewPosterior(dims []Dim, x [][]float64, y []float64, prior Prior) (*Posteri
 }
 
 // Dim returns the length of theta.
-func (p *Posterior) Dim() int { return p.groups + 2 }
+func (p *Posterior) Dim() int { return p.groups + 2 + 2*len(p.bends) }
 
 // Theta packs hyperparameters, Unpack is its inverse.
 func Theta(h Hyper) []float64 {
-	t := make([]float64, 0, len(h.Length)+2)
+	t := make([]float64, 0, len(h.Length)+2+len(h.Warp))
 	for _, l := range h.Length {
 		t = append(t, math.Log(l))
 	}
-	return append(t, math.Log(h.Signal), math.Log(h.Noise))
+	t = append(t, math.Log(h.Signal), math.Log(h.Noise))
+	for _, w := range h.Warp {
+		t = append(t, math.Log(w))
+	}
+	return t
 }
 
 // Unpack makes hyperparameters of theta.
-func Unpack(theta []float64) Hyper {
-	g := len(theta) - 2
+func (p *Posterior) Unpack(theta []float64) Hyper {
+	g := p.groups
 	h := Hyper{Signal: math.Exp(theta[g]), Noise: math.Exp(theta[g+1])}
 	for _, t := range theta[:g] {
 		h.Length = append(h.Length, math.Exp(t))
+	}
+	for _, t := range theta[g+2:] {
+		h.Warp = append(h.Warp, math.Exp(t))
 	}
 	return h
 }
@@ -117,6 +132,7 @@ func Unpack(theta []float64) Hyper {
 // gradient. It returns -Inf where the covariance cannot be factored.
 func (p *Posterior) Eval(theta, grad []float64) float64 {
 	signal, noise := math.Exp(theta[p.groups]), math.Exp(theta[p.groups+1])
+	p.bendAll(theta)
 	p.covariances(theta, signal)
 	chol, ok := p.factor(signal + noise)
 	if !ok {
@@ -138,6 +154,7 @@ func (p *Posterior) Eval(theta, grad []float64) float64 {
 		v, _ := p.prior.Signal.logDensity(signal)
 		value += v
 	}
+	value += p.warpPrior(theta)
 	if grad != nil {
 		p.gradient(chol, theta, grad, signal, noise)
 	}
@@ -161,12 +178,12 @@ func (p *Posterior) covariances(theta []float64, signal float64) {
 }
 
 func (p *Posterior) factor(diagonal float64) (blas64.Triangular, bool) {
-	at := 0
+	first := 0
 	for i := range p.n {
 		row := p.full[i*p.n:]
-		row[i] = diagonal
-		copy(row[i+1:p.n], p.cov[at:at+p.n-i-1])
-		at += p.n - i - 1
+		row[i] = diagonal + at(p.extra, i)
+		copy(row[i+1:p.n], p.cov[first:first+p.n-i-1])
+		first += p.n - i - 1
 	}
 	return lapack64.Potrf(blas64.Symmetric{N: p.n, Stride: p.n, Data: p.full, Uplo: blas.Upper})
 }
@@ -199,4 +216,5 @@ func (p *Posterior) gradient(chol blas64.Triangular, theta, grad []float64, sign
 		grad[p.groups] += s
 	}
 	grad[p.groups+1] = 0.5 * diagonal * noise
+	p.warpGradient(theta, grad)
 }

@@ -1,10 +1,15 @@
 package space
 
-import "hash/fnv"
+import (
+	"hash/fnv"
+	"slices"
+)
 
 // Column is one input of a model.
 type Column struct {
 	Param int // the parameter it comes from
+	// Part numbers the metrics of a permutation that is given in several.
+	Part int
 	// Equal says that the column's values only compare as same (distance 0)
 	// or not (distance 1).
 	Equal bool
@@ -16,14 +21,14 @@ type Column struct {
 type Encoder struct {
 	s       *Space
 	noLog   bool
-	metrics []Metric
+	metrics [][]Metric // of each parameter
 	columns []Column
 }
 
 // EncodeOptions changes what the space says, for ablations.
 type EncodeOptions struct {
-	NoLog  bool    // measure distances between values even where Log is set
-	Metric *Metric // of every permutation; nil: each one's own
+	NoLog   bool     // measure distances between values even where Log is set
+	Metrics []Metric // of every permutation, each with its columns; nil: each one's own
 }
 
 // Encoder returns the space's encoder. Columns: one per numeric or categorical
@@ -34,26 +39,32 @@ func (s *Space) Encoder(o EncodeOptions) *Encoder {
 	e := &Encoder{s: s, noLog: o.NoLog}
 	for i := range s.params {
 		p := &s.params[i]
-		m := p.Metric
-		if o.Metric != nil {
-			m = *o.Metric
+		if p.Type != Permutation {
+			e.metrics = append(e.metrics, nil)
+			e.columns = append(e.columns, Column{Param: i, Equal: p.Type == Categorical})
+			continue
 		}
-		e.metrics = append(e.metrics, m)
-		n, equal := 1, p.Type == Categorical
-		if p.Type == Permutation {
+		var metrics []Metric
+		for _, m := range o.Metrics {
+			if m = m.of(p.Size); !slices.Contains(metrics, m) {
+				metrics = append(metrics, m)
+			}
+		}
+		if metrics == nil {
+			metrics = []Metric{p.Metric.of(p.Size)}
+		}
+		e.metrics = append(e.metrics, metrics)
+		for part, m := range metrics {
+			n := 1
 			switch m {
-			case Spearman:
+			case Spearman, Hamming:
 				n = p.Size
 			case Kendall:
 				n = p.Size * (p.Size - 1) / 2
-			case Hamming:
-				n, equal = p.Size, true
-			case Naive:
-				equal = true
 			}
-		}
-		for range n {
-			e.columns = append(e.columns, Column{Param: i, Equal: equal})
+			for range n {
+				e.columns = append(e.columns, Column{Param: i, Part: part, Equal: m == Hamming || m == Naive})
+			}
 		}
 	}
 	return e
@@ -69,7 +80,9 @@ func (e *Encoder) Encode(dst []float64, x Point) []float64 {
 		v := x[e.s.offset[i]:][:p.width()]
 		switch p.Type {
 		case Permutation:
-			dst = encodeOrder(dst, v, e.metrics[i])
+			for _, m := range e.metrics[i] {
+				dst = encodeOrder(dst, v, m)
+			}
 		case Categorical:
 			dst = append(dst, v[0])
 		default:

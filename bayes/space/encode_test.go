@@ -1,6 +1,7 @@
 package space_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand"
 	"testing"
@@ -102,5 +103,33 @@ func TestEncodeUnit(t *testing.T) {
 	}
 	if got := s.Encoder(space.EncodeOptions{NoLog: true}).Encode(nil, c.Point()); math.Abs(got[0]-7.0/63) > 1e-12 {
 		t.Errorf("no log: %v", got)
+	}
+}
+
+func TestSeveralMetrics(t *testing.T) {
+	for size, want := range map[int]string{4: "0:6 1:4", 7: "0:7"} {
+		s, err := space.New([]space.Param{{Name: "x", Type: space.Real, Min: 0, Max: 1}, {Name: "p", Type: space.Permutation, Size: size}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enc := s.Encoder(space.EncodeOptions{Metrics: []space.Metric{space.AnyMetric, space.Spearman}})
+		parts := map[int]int{}
+		for _, c := range enc.Columns()[1:] {
+			if c.Param != 1 {
+				t.Errorf("size %d: column %+v", size, c)
+			}
+			parts[c.Part]++
+		}
+		got := fmt.Sprintf("0:%d", parts[0])
+		if parts[1] > 0 {
+			got += fmt.Sprintf(" 1:%d", parts[1])
+		}
+		x, err := s.Sample(rand.New(rand.NewSource(1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(enc.Encode(nil, x)); got != want || n != len(enc.Columns()) {
+			t.Errorf("size %d: columns %s, not %s; %d inputs of %d columns", size, got, want, n, len(enc.Columns()))
+		}
 	}
 }

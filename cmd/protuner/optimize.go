@@ -34,6 +34,7 @@ type optimizeCmd struct {
 	Seed       int64         `help:"Seed of everything random." default:"1"`
 	Maximize   bool          `help:"Look for the greatest value instead of the least."`
 	Start      []string      `help:"A configuration to evaluate first, as JSON; may be repeated." sep:"none" placeholder:"CONFIG"`
+	Earlier    []string      `help:"What an earlier search of this space, or of one that shares parameters, printed with --json; its experience is used. May be repeated." placeholder:"FILE"`
 	DB         string        `name:"db" help:"Where every trial is kept: a database, or a file ending in .jsonl, or none." default:"protuner-optimize.db" placeholder:"FILE"`
 	Study      string        `help:"Name of the study in the database (default: made of all that makes two searches differ). The same name goes on where it ended." placeholder:"NAME"`
 	Plot       string        `help:"Draw values and best so far into this file (.svg, .png or .pdf)." placeholder:"FILE"`
@@ -154,6 +155,17 @@ func (c *optimizeCmd) options(sc *space.Scenario) (bayes.Options, error) {
 			return o, badInputf("--start %s: %w", text, err)
 		}
 		o.Start = append(o.Start, config)
+	}
+	for _, name := range c.Earlier {
+		f, err := os.Open(name)
+		if err != nil {
+			return o, badInputf("--earlier: %w", err)
+		}
+		known, err := bayes.ReadKnown(f, sc.Space)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return o, badInputf("--earlier %s: %w", name, err)
+		}
+		o.Earlier = append(o.Earlier, known)
 	}
 	return o, nil
 }

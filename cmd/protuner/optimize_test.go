@@ -126,6 +126,20 @@ func TestOptimizeGoesOn(t *testing.T) {
 	}
 }
 
+// TestOptimizeLearns: a search begins where an earlier one ended.
+func TestOptimizeLearns(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "two.json"), twoParameters)
+	command := []string{"--db", "none", "--", "sh", "-c", "echo $(( ({tile} - 8) * ({tile} - 8) + $0 ))"}
+	before, o := optimize(t, dir, exitDone, append([]string{"two.json"}, append(command, "5")...)...)
+	put(t, filepath.Join(dir, "before.json"), o.out)
+	after, _ := optimize(t, dir, exitDone, append([]string{"two.json", "--trials", "2", "--earlier", "before.json"}, append(command, "900")...)...)
+	// The default configuration is tried first all the same, then one of the best.
+	if before.Best.Config["tile"] != 8.0 || after.Best.ID != 2 || after.Best.Config["tile"] != 8.0 {
+		t.Errorf("after %v it found %+v", before.Best.Config, after.Best)
+	}
+}
+
 func TestOptimizeForPeople(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "two.json"), twoParameters)
@@ -175,6 +189,8 @@ func TestOptimizeBadInput(t *testing.T) {
 		"an unknown placeholder": {"", []string{"two.json", "--", "echo", "{tiel}"}, `{tiel} in "{tiel}" names no parameter`},
 		"an unknown method":      {"", []string{"two.json", "--method", "magic", "--", "true"}, `unknown preset "magic"; there are default, paper`},
 		"a bad start":            {"", []string{"two.json", "--start", `{"tile": 3, "order": [0, 1, 2]}`, "--", "true"}, "--start"},
+		"no earlier search":      {"", []string{"two.json", "--earlier", "nowhere.json", "--", "true"}, "--earlier"},
+		"a bad earlier search":   {"", []string{"two.json", "--earlier", notes, "--", "true"}, "earlier search: invalid character"},
 		"a bad plot":             {"", []string{"two.json", "--plot", "p.gif", "--", "true"}, "ends in .svg, .png, .pdf"},
 		"parallel without build": {"", []string{"two.json", "--parallel", "2", "--", "true"}, "--build"},
 		"negative trials":        {"", []string{"two.json", "--trials=-3", "--", "true"}, "--trials"},
