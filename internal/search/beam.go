@@ -91,9 +91,6 @@ type beamRun struct {
 	rng       *rand.Rand
 	keep      float64 // probability not to drop a node
 	frontier  Node    // the best node of the last level made, to fall back from
-	children  []Node  // of the node being expanded
-	batch     []Node  // and costs: those being evaluated
-	costs     []float64
 }
 
 // Search implements Searcher. It ends by itself.
@@ -140,45 +137,48 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 	root := &beamEntry{node: r.m.p.Root, level: level(r.m.p.Root, -1), cost: math.Inf(1), plain: math.Inf(1)}
 	if root.node.Complete() {
-		if err := r.cost(ctx, []*beamEntry{root}); err != nil {
+		if !r.m.reserve(1) {
+			return nil, errBudget
+		}
+		costs, err := r.costs(ctx, []Node{root.node}, 1)
+		if err != nil {
 			return nil, err
 		}
+		root.cost, root.plain = costs[0], costs[0]
 		r.reached(root)
 		return root, nil
 	}
 	pending := beamHeap{root}
 	for {
 		seen := map[uint64]int{}
-		var next beamHeap
-		var waiting []*beamEntry
-		for expanded := 0; expanded < r.o.Size && len(pending) > 0; expanded++ {
+		var parents []*beamEntry
+		for len(parents) < r.o.Size && len(pending) > 0 {
 			e, ok := r.take(&pending, pass, seen)
 			if !ok {
 				break
 			}
 			if r.rng != nil && len(pending) > 1 && r.rng.Float64() >= r.keep {
-				expanded--
 				continue
 			}
 			if r.final(e) {
 				r.bless(e, &pending, pass)
 				return e, nil
 			}
-			if r.m.over(ctx) {
+			if r.m.stopped(ctx) { // there may be levels left that cost nothing
 				return nil, errBudget
+			}
+			if !r.idle(e) {
+				r.m.steps.Add(1)
 			}
 			if n, ok := e.node.(sibling); ok {
 				e.node = n.Alone()
 			}
-			var err error
-			if waiting, err = r.expand(ctx, e, &next, waiting); err != nil {
-				return nil, err
-			}
+			parents = append(parents, e)
 		}
-		if err := r.cost(ctx, waiting); err != nil {
+		next, err := r.expand(ctx, parents)
+		if err != nil {
 			return nil, err
 		}
-		next.order()
 		r.m.hold(len(next) - len(pending))
 		pending = next
 		r.frontier = pending[0].node
@@ -225,64 +225,111 @@ func (r *beamRun) take(pending *beamHeap, pass int, seen map[uint64]int) (*beamE
 	return nil, false
 }
 
+// idle says that an entry has nothing to decide at its level.
+func (r *beamRun) idle(e *beamEntry) bool { return level(e.node, e.level-1) > e.level }
+
 // flush is how many children wait for their costs at once, at most.
 const flush = 1024
 
-// expand makes the children of e: into next, and those to be costed into waiting.
-func (r *beamRun) expand(ctx context.Context, e *beamEntry, next *beamHeap, waiting []*beamEntry) ([]*beamEntry, error) {
-	pass := func(n Node) {
-		next.push(&beamEntry{node: n, parent: e, level: e.level + 1, cost: e.cost, plain: e.plain})
-	}
-	if level(e.node, e.level-1) > e.level {
-		pass(e.node)
-		return waiting, nil
-	}
-	r.m.steps.Add(1)
-	r.children = e.node.Children(r.children[:0])
-	for _, n := range r.children {
-		if u, ok := n.(unchanged); ok && u.Unchanged(e.node) {
-			pass(n)
-			continue
-		}
-		if len(waiting) == flush {
-			if err := r.cost(ctx, waiting); err != nil {
-				return nil, err
-			}
-			waiting = waiting[:0]
-		}
-		c := &beamEntry{node: n, parent: e, level: e.level + 1}
-		next.push(c)
-		waiting = append(waiting, c)
-	}
-	return waiting, nil
+// brood are the children of an entry.
+type brood struct {
+	nodes []Node
+	same  []bool    // the same solution as the parent, whose cost it takes over
+	costs []float64 // of the others
 }
 
-// cost sets the costs of those that wait for it.
-func (r *beamRun) cost(ctx context.Context, waiting []*beamEntry) error {
-	left := int64(math.MaxInt64)
-	if r.m.b.Evaluations > 0 {
-		left = r.m.b.Evaluations - r.m.evals.Load()
+// fresh are the children that are to be costed.
+func (b *brood) fresh() []Node {
+	out := make([]Node, 0, len(b.nodes))
+	for i, n := range b.nodes {
+		if !b.same[i] {
+			out = append(out, n)
+		}
 	}
-	if int64(len(waiting)) > left {
-		return errBudget
+	return out
+}
+
+// breed makes the children of one entry.
+func (r *beamRun) breed(e *beamEntry) brood {
+	if r.idle(e) {
+		return brood{nodes: []Node{e.node}, same: []bool{true}}
 	}
-	r.batch = r.batch[:0]
-	for _, e := range waiting {
-		r.batch = append(r.batch, e.node)
+	nodes := e.node.Children(nil)
+	same := make([]bool, len(nodes))
+	for i, n := range nodes {
+		u, ok := n.(unchanged)
+		same[i] = ok && u.Unchanged(e.node)
 	}
-	if len(r.costs) < len(waiting) {
-		r.costs = make([]float64, flush)
+	return brood{nodes: nodes, same: same}
+}
+
+// expand makes the children of a level's entries. Each worker makes and costs those of
+// one entry at a time; then they are put together in the order in which one worker
+// would have made them, so that ties are broken alike.
+func (r *beamRun) expand(ctx context.Context, parents []*beamEntry) (beamHeap, error) {
+	broods := make([]brood, len(parents))
+	// The budget is handed out in the order of the parents, too: where it does not
+	// last for all, who gets some of it does not depend on the workers.
+	turn := make([]chan bool, len(parents)+1)
+	for i := range turn {
+		turn[i] = make(chan bool, 1)
 	}
-	if err := r.m.evaluateWide(ctx, r.costs, r.batch); err != nil {
+	turn[0] <- true
+	err := eachOf(len(parents), r.m.p.Workers, func(i int) (err error) {
+		broods[i] = r.breed(parents[i])
+		fresh := broods[i].fresh()
+		enough := <-turn[i] && r.m.reserve(int64(len(fresh)))
+		turn[i+1] <- enough
+		if !enough {
+			return errBudget
+		}
+		broods[i].costs, err = r.costs(ctx, fresh, r.m.p.Workers/len(parents))
 		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	for i, e := range waiting {
-		e.cost, e.plain = r.costs[i], r.costs[i]
-		if f, ok := e.node.(forgetter); ok {
+	var next beamHeap
+	var waiting []*beamEntry
+	settle := func() {
+		for _, c := range waiting {
+			c.cost = c.plain
+		}
+		waiting = waiting[:0]
+	}
+	for i, e := range parents {
+		costs := broods[i].costs
+		for j, n := range broods[i].nodes {
+			c := &beamEntry{node: n, parent: e, level: e.level + 1}
+			if broods[i].same[j] {
+				c.cost, c.plain = e.cost, e.plain
+				next.push(c)
+				continue
+			}
+			if len(waiting) == flush {
+				settle()
+			}
+			c.plain, costs = costs[0], costs[1:]
+			next.push(c)
+			waiting = append(waiting, c)
+		}
+	}
+	settle()
+	next.order()
+	return next, nil
+}
+
+// costs are those of nodes that nobody else knows of yet and that the budget is
+// reserved for.
+func (r *beamRun) costs(ctx context.Context, nodes []Node, workers int) ([]float64, error) {
+	costs := make([]float64, len(nodes))
+	err := r.m.appraiseWide(ctx, costs, nodes, workers)
+	for _, n := range nodes {
+		if f, ok := n.(forgetter); ok {
 			f.Forget()
 		}
 	}
-	return nil
+	return costs, err
 }
 
 // bless permits the structures of what is about as good as the best of a pass.

@@ -118,6 +118,21 @@ func TestWideLevels(t *testing.T) {
 	}
 }
 
+// As many evaluations as a beam takes are enough for it, and one less is not.
+func TestBeamEndsWithItsBudget(t *testing.T) {
+	tree := uniform(6, 4, 2)
+	p := Problem{Root: tree.root(), Evaluator: &toyCosts{}}
+	o := BeamOptions{Size: 4, Passes: 2, Dropout: 100}
+	whole := beam(t, tree, o)
+	r := found(t, NewBeam(o), p, Budget{Evaluations: whole.Evaluations}, 1)
+	if r.Cost != whole.Cost || r.Evaluations != whole.Evaluations {
+		t.Errorf("%g with %d evaluations, %g with %d", whole.Cost, whole.Evaluations, r.Cost, r.Evaluations)
+	}
+	if r = found(t, NewBeam(o), p, Budget{Evaluations: whole.Evaluations - 1}, 1); r.Evaluations >= whole.Evaluations {
+		t.Errorf("%d evaluations of %d", r.Evaluations, whole.Evaluations-1)
+	}
+}
+
 // The first decision has ten good-looking variations of a bad idea and one child of
 // another kind, which costs a little more at first. A plain beam of four holds
 // variations only; penalties by key make room for the other.

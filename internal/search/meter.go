@@ -49,16 +49,35 @@ func (m *meter) within(ctx context.Context) (context.Context, context.CancelFunc
 // over reports whether the time, steps or evaluations of the whole search are
 // spent.
 func (m *meter) over(ctx context.Context) bool {
-	return ctx.Err() != nil || m.b.Steps > 0 && m.steps.Load() >= m.b.Steps ||
-		m.b.Evaluations > 0 && m.evals.Load() >= m.b.Evaluations
+	return m.stopped(ctx) || m.b.Evaluations > 0 && m.evals.Load() >= m.b.Evaluations
+}
+
+// stopped reports whether its time or steps are spent.
+func (m *meter) stopped(ctx context.Context) bool {
+	return ctx.Err() != nil || m.b.Steps > 0 && m.steps.Load() >= m.b.Steps
 }
 
 // evaluate costs a batch. Costs that cannot be are infinite.
 func (m *meter) evaluate(ctx context.Context, dst []float64, batch []Node) error {
+	m.evals.Add(int64(len(batch)))
+	return m.appraise(ctx, dst, batch)
+}
+
+// reserve counts so many evaluations that are to come, unless they are more than the
+// budget leaves. Calls must not overlap.
+func (m *meter) reserve(n int64) bool {
+	if m.b.Evaluations > 0 && m.evals.Load()+n > m.b.Evaluations {
+		return false
+	}
+	m.evals.Add(n)
+	return true
+}
+
+// appraise is evaluate for what has been counted.
+func (m *meter) appraise(ctx context.Context, dst []float64, batch []Node) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m.evals.Add(int64(len(batch)))
 	if err := m.p.Evaluator.Evaluate(ctx, dst, batch); err != nil {
 		return err
 	}
@@ -71,16 +90,16 @@ func (m *meter) evaluate(ctx context.Context, dst []float64, batch []Node) error
 	return nil
 }
 
-// evaluateWide costs a batch with all workers.
-func (m *meter) evaluateWide(ctx context.Context, dst []float64, batch []Node) error {
+// appraiseWide is appraise with so many workers.
+func (m *meter) appraiseWide(ctx context.Context, dst []float64, batch []Node, workers int) error {
 	const least = 16 // nodes a worker, below which waking it costs more
-	workers := min(m.p.Workers, len(batch)/least)
+	workers = min(workers, len(batch)/least)
 	if workers <= 1 {
-		return m.evaluate(ctx, dst, batch)
+		return m.appraise(ctx, dst, batch)
 	}
 	return eachOf(workers, workers, func(w int) error {
 		from, to := len(batch)*w/workers, len(batch)*(w+1)/workers
-		return m.evaluate(ctx, dst[from:to], batch[from:to])
+		return m.appraise(ctx, dst[from:to], batch[from:to])
 	})
 }
 

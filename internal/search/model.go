@@ -68,6 +68,15 @@ func ModelNames() []string {
 	return append(slices.Sorted(maps.Keys(configurations())), "anneal", "beam", "draws", "greedy")
 }
 
+// IsModel says whether NewModel knows a name.
+func IsModel(name string) bool {
+	return slices.Contains(ModelNames(), strings.TrimSuffix(name, rerunSuffix))
+}
+
+// Measures says whether the search of that name times schedules inside its trees: its
+// options then need a Choose.
+func Measures(name string) bool { return Presets()[strings.TrimSuffix(name, rerunSuffix)].NeedsChoose }
+
 // NewModel makes the search guided by a model of that name, with its defaults:
 //
 //	greedy    a beam of 1
