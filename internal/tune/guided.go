@@ -15,6 +15,7 @@ import (
 
 // A search guided by the model takes a sixth of the budget, half a minute at most,
 // before anything is measured; what it found, of each kind the best, is measured first.
+// One that measures by itself (ProTuner's cost+real) may take all of it.
 const (
 	modelShare = 6
 	modelMost  = 30 * time.Second
@@ -42,7 +43,16 @@ func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 
 // guided asks the model. Closing stop ends that with what was found until then.
 func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Candidate, error) {
-	searcher, err := search.NewModel(t.o.Search, nil)
+	budget := min(t.o.Budget/modelShare, modelMost)
+	var change func(*search.MCTSOptions)
+	if search.Measures(t.o.Search) {
+		timing, err := t.timing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		budget, change = t.o.Budget, func(o *search.MCTSOptions) { o.Choose = timing.choose }
+	}
+	searcher, err := search.NewModel(t.o.Search, change)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +70,7 @@ func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Cand
 	result, err := searcher.Search(asking, search.Problem{
 		Root: search.Start(t.space), Evaluator: search.NewModelEvaluator(t.space, model), Workers: t.o.Threads,
 		Keep: modelKeep, KeepDepth: modelDepth,
-	}, search.Budget{Time: min(t.o.Budget/modelShare, modelMost)}, t.o.Seed)
+	}, search.Budget{Time: budget}, t.o.Seed)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

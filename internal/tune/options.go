@@ -98,10 +98,12 @@ func (o Options) Validate() error {
 	case o.Generator.Path == "":
 		return errors.New("no Generator was named; give its .cpp or its built program")
 	case !slices.Contains(search.Names(), o.Search) && !o.asksModel():
-		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), guidedSearches()...), ", "))
+		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), search.ModelNames()...), ", "))
+	case o.Unmeasured && search.Measures(o.Search):
+		return fmt.Errorf("%s measures at each root, which cannot be turned off; choose another --search, such as protuner", o.Search)
 	case o.Unmeasured && !o.asksModel():
 		return fmt.Errorf("without measuring only the model can tell schedules apart, and %s does not ask it; choose another --search, one of %s",
-			o.Search, strings.Join(guidedSearches(), ", "))
+			o.Search, strings.Join(search.ModelNames(), ", "))
 	case o.Budget <= 0:
 		return fmt.Errorf("a budget of %v leaves no time to measure anything; give a positive one, such as --budget 5m", o.Budget)
 	case o.Trials < 0:
@@ -129,18 +131,7 @@ func (o Options) Validate() error {
 }
 
 // asksModel says whether the search is guided by the model.
-func (o Options) asksModel() bool { return guidedSearch(o.Search) }
-
-// guidedSearch says whether that is a search guided by the model alone. Those that
-// time schedules inside their trees (ProTuner's cost+real) cannot be chosen here.
-func guidedSearch(name string) bool {
-	_, err := search.NewModel(name, nil)
-	return err == nil
-}
-
-func guidedSearches() []string {
-	return slices.DeleteFunc(search.ModelNames(), func(name string) bool { return !guidedSearch(name) })
-}
+func (o Options) asksModel() bool { return search.IsModel(o.Search) }
 
 // Events tell how a run goes. Any function may be nil. They are called from one
 // goroutine at a time and must not block.

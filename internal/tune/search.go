@@ -42,10 +42,10 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	local := measure.Local{Server: t.server, Lock: measure.NewHostLock(), Threads: t.o.Threads, BuildLimit: t.buildLimit}
-	screener := &measure.Screener{Builder: local, Runner: local, Protocol: t.o.Protocol}
-	// The plainest schedule bounds what is worth waiting for from the start.
-	screener.SetBest(t.ref.Time)
+	if err := strategy.Observe(t.early); err != nil {
+		return err
+	}
+	screener := t.screener()
 	if len(t.best) > 0 {
 		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
 	}
@@ -189,7 +189,8 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 	return candidate(state, m.Origin), true
 }
 
-// learn tells the strategy and the ranking of one outcome.
+// learn tells the strategy and the ranking of one outcome. Without a strategy yet it is
+// told to the one that comes.
 func (t *tuner) learn(strategy search.Strategy, c search.Candidate, ok bool, seconds float64) error {
 	if ok {
 		t.worked.Store(true)
@@ -197,7 +198,12 @@ func (t *tuner) learn(strategy search.Strategy, c search.Candidate, ok bool, sec
 		at, _ := slices.BinarySearchFunc(t.best, r, func(a, b ranked) int { return cmp.Compare(a.seconds, b.seconds) })
 		t.best = slices.Insert(t.best, at, r)
 	}
-	return strategy.Observe([]search.Outcome{{Candidate: c, OK: ok, Seconds: seconds}})
+	outcome := search.Outcome{Candidate: c, OK: ok, Seconds: seconds}
+	if strategy == nil {
+		t.early = append(t.early, outcome)
+		return nil
+	}
+	return strategy.Observe([]search.Outcome{outcome})
 }
 
 // take stores a measurement before anything is built on it.

@@ -71,9 +71,10 @@ type tuner struct {
 	// ownStands says that directives cannot say the Generator's own schedule, which is a
 	// seed: it is raced as it stands.
 	ownStands bool
-	best      []ranked     // fastest first
-	worked    atomic.Bool  // some candidate did
-	late      atomic.Int64 // candidates that took too long
+	early     []search.Outcome // of what was measured before there was a strategy
+	best      []ranked         // fastest first
+	worked    atomic.Bool      // some candidate did
+	late      atomic.Int64     // candidates that took too long
 	report    *Report
 }
 

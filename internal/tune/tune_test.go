@@ -26,7 +26,7 @@ func TestOptionsAreValidated(t *testing.T) {
 	}
 	for want, spoil := range map[string]func(*Options){
 		"no Generator was named":  func(o *Options) { o.Generator.Path = "" },
-		`no search "mcts_cost+`:   func(o *Options) { o.Search = "mcts_cost+real_1s" },
+		"measures at each root":   func(o *Options) { o.Search, o.Unmeasured = "mcts_cost+real_1s", true },
 		`no search "psychic"`:     func(o *Options) { o.Search = "psychic" },
 		"a budget of 0s":          func(o *Options) { o.Budget = 0 },
 		"-1 trials":               func(o *Options) { o.Trials = -1 },
@@ -45,7 +45,7 @@ func TestOptionsAreValidated(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	for _, s := range append(search.Names(), guidedSearches()...) {
+	for _, s := range append(search.Names(), search.ModelNames()...) {
 		if o := valid(); o.Search != s {
 			o.Search = s
 			if err := o.Validate(); err != nil {

@@ -1,0 +1,182 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"math/rand"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// solutions are complete nodes of harris, no two of them the same, dearer and dearer.
+func solutions(t *testing.T, n int) (*space.Space, []search.Solution) {
+	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewSource(1))
+	var out []search.Solution
+	known := map[uint64]bool{}
+	for len(out) < n {
+		node := search.Start(sp)
+		for !node.Complete() {
+			node = node.Sample(rng)
+		}
+		x := search.Solution{Node: node, Cost: float64(len(out) + 1)}
+		if c := search.Candidates([]search.Solution{x}, "")[0]; !known[c.Hash] {
+			known[c.Hash] = true
+			out = append(out, x)
+		}
+	}
+	return sp, out
+}
+
+// clock pretends to measure: by place among the solutions, seconds, or 0 for a schedule
+// that fails.
+type clock struct {
+	mu      sync.Mutex
+	seconds map[uint64]float64
+	times   map[uint64]int // each was measured
+}
+
+func newClock(of []search.Solution, seconds ...float64) *clock {
+	c := &clock{seconds: map[uint64]float64{}, times: map[uint64]int{}}
+	for i, x := range search.Candidates(of, "") {
+		c.seconds[x.Hash] = seconds[i]
+	}
+	return c
+}
+
+func (c *clock) measure(ctx context.Context, s schedule.Schedule) (measure.Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times[s.Hash()]++
+	if took := c.seconds[s.Hash()]; took > 0 {
+		return measure.Result{Status: measure.OK, Samples: []time.Duration{time.Duration(took * 1e9)}}, ctx.Err()
+	}
+	return measure.Result{Status: measure.Crashed}, ctx.Err()
+}
+
+func TestTheFastestMovesTheRoot(t *testing.T) {
+	_, found := solutions(t, 5)
+	for name, c := range map[string]struct {
+		seconds []float64
+		most    int
+		want    int
+	}{
+		"by its time, not its cost":       {[]float64{3, 2, 1, 4, 5}, 9, 2},
+		"not one that failed":             {[]float64{0, 2, 0, 1.5, 0}, 9, 3},
+		"half of them failed":             {[]float64{0, 7, 0, 8, 0}, 9, 1},
+		"all failed: the cheapest":        {[]float64{0, 0, 0, 0, 0}, 9, 0},
+		"none may be measured":            {[]float64{3, 2, 1, 4, 5}, 0, 0},
+		"only the first may be":           {[]float64{3, 2, 1, 4, 5}, 1, 0},
+		"of equally fast ones, the model": {[]float64{3, 1, 1, 1, 5}, 9, 1},
+	} {
+		clock := newClock(found, c.seconds...)
+		var stored []measured
+		real := &timing{
+			measure: clock.measure, width: 2, most: c.most, known: map[uint64]float64{}, name: "test",
+			store: func(_ context.Context, m measured) error { stored = append(stored, m); return nil },
+		}
+		for again := range 2 {
+			if got, err := real.choose(t.Context(), found); got != c.want || err != nil {
+				t.Errorf("%s: chose %d, %v, want %d", name, got, err, c.want)
+			}
+			if len(stored) != min(c.most, 5) || len(clock.times) != len(stored) {
+				t.Errorf("%s: %d measured and %d stored after call %d", name, len(clock.times), len(stored), again)
+			}
+		}
+		for h, n := range clock.times {
+			if n != 1 {
+				t.Errorf("%s: %016x was measured %d times", name, h, n)
+			}
+		}
+	}
+}
+
+// What cannot be stored, and the context's end, end the search.
+func TestChoosingFails(t *testing.T) {
+	_, found := solutions(t, 2)
+	full := errors.New("disk full")
+	real := &timing{
+		measure: newClock(found, 1, 2).measure, width: 2, most: 9, known: map[uint64]float64{},
+		store: func(context.Context, measured) error { return full },
+	}
+	if _, err := real.choose(t.Context(), found); !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	real.known = map[uint64]float64{}
+	if _, err := real.choose(ended, found); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What the trees measured is in the database, is not measured again by the next run
+// and is there for the strategy that goes on.
+func TestTreesShareTheDatabase(t *testing.T) {
+	sp, found := solutions(t, 3)
+	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	clock := newClock(found, 3, 0, 1)
+	run := func() (*tuner, *timing) {
+		r, err := db.Begin(t.Context(), tunedb.Workload{Generator: "harris"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &tuner{
+			o: valid(), space: sp, recorder: r, ref: &bridge.Reference{},
+			report: &Report{Failures: map[string]int{}},
+		}
+		real, err := u.timing(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		real.measure = clock.measure
+		return u, real
+	}
+	first, real := run()
+	if got, err := real.choose(t.Context(), found); got != 2 || err != nil {
+		t.Fatalf("chose %d, %v", got, err)
+	}
+	if len(first.early) != 3 || len(first.best) != 2 || first.best[0].seconds != 1 || first.report.Measured != 3 || first.report.Failures["crashed"] != 1 {
+		t.Errorf("%d outcomes, %d ranked, report %+v", len(first.early), len(first.best), first.report)
+	}
+
+	second, real := run()
+	if got, err := real.choose(t.Context(), found); got != 2 || err != nil {
+		t.Errorf("the second run chose %d, %v", got, err)
+	}
+	past, err := second.recorder.Known(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known, err := second.recall(past, deaf{}); known != 3 || err != nil || second.report.Measured != 0 || len(second.early) != 0 || len(second.best) != 2 {
+		t.Errorf("the second run recalled %d, %v, measured %d, ranked %d", known, err, second.report.Measured, len(second.best))
+	}
+	for h, n := range clock.times {
+		if n != 1 {
+			t.Errorf("%016x was measured %d times", h, n)
+		}
+	}
+
+	third, _ := run()
+	third.o.Trials = 4
+	if real, err = third.timing(t.Context()); err != nil || real.most != 1 {
+		t.Errorf("of 4 trials 3 are known, so 1 is left, not %d; %v", real.most, err)
+	}
+}
