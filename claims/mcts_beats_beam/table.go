@@ -10,52 +10,78 @@ import (
 	"github.com/protuner/protuner/internal/search"
 )
 
-// table prints, for the paper's ensemble and for protuner, what each option beyond
-// the paper brings: the predicted cost with it over that without it, all else the
-// same, in geometric mean over the seeds.
-func table(ctx context.Context, targets []target, evaluations int64, seeds int) {
-	for _, base := range []string{"mcts", "protuner"} {
-		fmt.Printf("| on `%s` |", base)
-		for _, t := range targets {
-			fmt.Printf(" %s |", t.app)
-		}
-		fmt.Printf(" geometric mean |\n|---|%s\n", strings.Repeat("---|", len(targets)+1))
-		known := map[string][]float64{}
+// table prints, for each ensemble, what each option beyond the paper brings: the
+// predicted cost with it over that without it, all else the same, in geometric mean
+// over the seeds; with a stopwatch for every target, in a second table, the time of the
+// code that is found likewise.
+func table(ctx context.Context, bases []string, targets []target, evaluations int64, seeds int) {
+	for _, base := range bases {
+		f := finder{base: base, targets: targets, evaluations: evaluations, seeds: seeds, known: map[string][]found{}}
+		var on, off [][]found
 		for _, a := range search.Additions() {
-			on := costs(ctx, base, a.On, targets, evaluations, seeds, known)
-			off := costs(ctx, base, a.Off, targets, evaluations, seeds, known)
-			fmt.Printf("| `%s` |", a.Name)
-			sum := 0.0
-			for i := range targets {
-				fmt.Printf(" %.3f |", math.Exp(on[i]-off[i]))
-				sum += (on[i] - off[i]) / float64(len(targets))
-			}
-			fmt.Printf(" %.3f |\n", math.Exp(sum))
+			on = append(on, f.find(ctx, a.On))
+			off = append(off, f.find(ctx, a.Off))
 		}
-		fmt.Println()
+		print := func(title string, value func(found) float64) {
+			fmt.Printf("| %s on `%s` |", title, base)
+			for _, t := range targets {
+				fmt.Printf(" %s |", t.app)
+			}
+			fmt.Printf(" geometric mean |\n|---|%s\n", strings.Repeat("---|", len(targets)+1))
+			for k, a := range search.Additions() {
+				fmt.Printf("| `%s` |", a.Name)
+				sum := 0.0
+				for i := range targets {
+					ln := value(on[k][i]) - value(off[k][i])
+					fmt.Printf(" %.3f |", math.Exp(ln))
+					sum += ln / float64(len(targets))
+				}
+				fmt.Printf(" %.3f |\n", math.Exp(sum))
+			}
+			fmt.Println()
+		}
+		print("cost", func(x found) float64 { return x.cost })
+		if targets[0].watch != nil {
+			print("time", func(x found) float64 { return x.time })
+		}
 	}
 }
 
-// costs are the mean logarithms of the costs found, by target. What is known of the
-// same options is not searched for again.
-func costs(ctx context.Context, base string, change func(*search.MCTSOptions), targets []target, evaluations int64, seeds int, known map[string][]float64) []float64 {
+// found are mean logarithms over the seeds: of the predicted cost and of the seconds
+// that the code takes.
+type found struct{ cost, time float64 }
+
+type finder struct {
+	base        string
+	targets     []target
+	evaluations int64
+	seeds       int
+	known       map[string][]found // by options
+}
+
+// find searches with changed options, by target. What is known of the same options is
+// not searched for again.
+func (f *finder) find(ctx context.Context, change func(*search.MCTSOptions)) []found {
 	var options string
-	s, err := search.NewModel(base, func(o *search.MCTSOptions) {
+	s, err := search.NewModel(f.base, func(o *search.MCTSOptions) {
 		change(o)
 		options = fmt.Sprintf("%+v", *o)
 	})
 	claim.Fail(err)
-	if out := known[options]; out != nil {
+	if out := f.known[options]; out != nil {
 		return out
 	}
-	out := make([]float64, len(targets))
-	for i, t := range targets {
-		for seed := range seeds {
-			r, err := s.Search(ctx, t.p, search.Budget{Evaluations: evaluations}, int64(seed+1))
+	out := make([]found, len(f.targets))
+	for i, t := range f.targets {
+		for seed := range f.seeds {
+			r, err := s.Search(ctx, t.p, search.Budget{Evaluations: f.evaluations}, int64(seed+1))
 			claim.Fail(err)
-			out[i] += math.Log(r.Cost) / float64(seeds)
+			out[i].cost += math.Log(r.Cost) / float64(f.seeds)
+			if t.watch != nil {
+				out[i].time += math.Log(t.watch.seconds(ctx, search.Candidates(r.Top, f.base)[0])) / float64(f.seeds)
+			}
 		}
 	}
-	known[options] = out
+	f.known[options] = out
 	return out
 }

@@ -23,6 +23,11 @@ type Opened struct {
 // Open opens a Generator's source with the installed Halide of a version, for so
 // many cores. Folders are where its headers are.
 func Open(ctx context.Context, source, version string, cores int, folders ...string) (*Opened, error) {
+	return OpenIn(ctx, source, version, space.Adams(cores), folders...)
+}
+
+// OpenIn is Open in another space.
+func OpenIn(ctx context.Context, source, version string, so space.Options, folders ...string) (*Opened, error) {
 	o := bridge.Options{Path: source, HalideDir: filepath.Join(bridge.DataDir(), "halide", version)}
 	for _, f := range folders {
 		o.CompileFlags = append(o.CompileFlags, "-I"+f)
@@ -35,7 +40,7 @@ func Open(ctx context.Context, source, version string, cores int, folders ...str
 	if err != nil {
 		return nil, err
 	}
-	sp, err := space.New(p, space.Adams(cores))
+	sp, err := space.New(p, so)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +48,7 @@ func Open(ctx context.Context, source, version string, cores int, folders ...str
 	if err != nil {
 		return nil, err
 	}
-	m, err := cost.New(w, p, cores)
+	m, err := cost.New(w, p, so.Parallelism)
 	if err != nil {
 		return nil, err
 	}
