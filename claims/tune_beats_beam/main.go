@@ -33,21 +33,27 @@ func main() {
 	seed := flag.Int64("seed", 1, "of everything random")
 	budget := flag.Duration("budget", 5*time.Minute, "of each app")
 	search := flag.String("search", tune.Defaults().Search, "strategy")
+	judge := flag.Bool("judge", true, "let what was measured decide what to measure next")
+	keep := flag.String("keep", "", "folder for the databases, APP.db each, which stay there")
 	flag.Parse()
 	apps := flag.Args()
 	if len(apps) == 0 {
 		apps = claim.Apps
 	}
 	ctx := claim.Context()
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
+	dir := *keep
+	if dir == "" {
+		made, err := os.MkdirTemp("", "claim-")
+		claim.Fail(err)
+		dir = made
+	}
 	var lines []string
 	var beam []float64
 	leastSeed := math.Inf(1)
 	for _, app := range apps {
 		o := tune.Defaults()
 		o.Generator.Path = claim.Source(app)
-		o.Budget, o.Seed, o.Search, o.DB = *budget, *seed, *search, filepath.Join(dir, app+".db")
+		o.Judge, o.Budget, o.Seed, o.Search, o.DB = *judge, *budget, *seed, *search, filepath.Join(dir, app+".db")
 		if o.Baselines = []string{"adams2019", "own"}; *seeds {
 			o.Baselines = o.Seeds
 		} else {
@@ -72,7 +78,9 @@ func main() {
 		fmt.Println(line)
 		lines = append(lines, line)
 	}
-	os.RemoveAll(dir)
+	if *keep == "" {
+		os.RemoveAll(dir)
+	}
 	fmt.Println("\nhow many times as fast as each:")
 	for _, l := range lines {
 		fmt.Println(l)

@@ -15,25 +15,42 @@ type EvolveOptions struct {
 	// Population is how many of the best measured schedules are built upon.
 	// Default 16.
 	Population int
+	// Alike is how many of those may have the same structure: else a few sizes of one
+	// idea crowd out all others. Default 3.
+	Alike int
 	// Fresh is the share of proposals drawn at random. Default 0.05.
 	Fresh float64
 	// Stack is the probability that one more move is made on top of each. Default
 	// 0.25.
 	Stack float64
+	// Judge, unless nil, chooses among Choices changes the one to propose. Judged is the
+	// share of proposals it chooses; the others are taken as they come. Default 12 and
+	// 0.8.
+	Judge   *Judge
+	Choices int
+	Judged  float64
 }
 
-// EvolveDefaults is what New uses.
-func EvolveDefaults() EvolveOptions { return EvolveOptions{Population: 16, Fresh: 0.05, Stack: 0.25} }
+// EvolveDefaults is what New uses: without a judge.
+func EvolveDefaults() EvolveOptions {
+	return EvolveOptions{Population: 16, Alike: 3, Fresh: 0.05, Stack: 0.25, Choices: 12, Judged: 0.8}
+}
 
 // Validate names the first option out of range.
 func (o EvolveOptions) Validate() error {
 	switch {
 	case o.Population < 1:
 		return fmt.Errorf("search: a population of %d: at least 1", o.Population)
+	case o.Alike < 1:
+		return fmt.Errorf("search: %d alike: at least 1", o.Alike)
 	case !(o.Fresh >= 0 && o.Fresh <= 1):
 		return fmt.Errorf("search: a fresh share of %g: between 0 and 1", o.Fresh)
 	case !(o.Stack >= 0 && o.Stack < 1):
 		return fmt.Errorf("search: a stacking probability of %g: at least 0 and below 1", o.Stack)
+	case o.Choices < 1:
+		return fmt.Errorf("search: %d choices: at least 1", o.Choices)
+	case !(o.Judged >= 0 && o.Judged <= 1):
+		return fmt.Errorf("search: a judged share of %g: between 0 and 1", o.Judged)
 	}
 	return nil
 }
@@ -41,7 +58,9 @@ func (o EvolveOptions) Validate() error {
 // Evolve proposes the prototypes first and then changes of the best schedules
 // measured so far. Which changes is learned while it goes (see credit): a move is
 // paid by how much faster its result is than what it started from, in logarithms,
-// and twice that where the result is the best so far.
+// and twice that where the result is the best so far. Where there is a judge most
+// proposals are the most promising of several changes: making one takes a thousandth of
+// the time that measuring it does.
 type Evolve struct {
 	sp     *space.Space
 	rng    *rand.Rand
@@ -57,10 +76,15 @@ type Evolve struct {
 type member struct {
 	state   *space.State
 	hash    uint64
+	shape   uint64 // of its loop nest, without sizes
 	seconds float64
 }
 
-// birth says which move made a candidate, out of something that took so long.
+// shapeDepth is how many loops deep two schedules have to be built alike to count so.
+const shapeDepth = 2
+
+// birth says which move made a candidate, out of something that took so long: 0 where
+// none did.
 type birth struct {
 	kind    int
 	seconds float64
@@ -82,32 +106,60 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		c, ok := e.next()
+		c, b, ok := e.choose()
 		if !ok || !e.seen.take(c) {
 			repeats++
 			continue
 		}
 		repeats = 0
+		if b.seconds > 0 {
+			e.born[c.Hash] = b
+		}
 		out = append(out, c)
 	}
 	return out, nil
 }
 
-// next makes one candidate, which may be an old one.
-func (e *Evolve) next() (Candidate, bool) {
+// choose makes one candidate, or several of which it takes the most promising. It may
+// be an old one.
+func (e *Evolve) choose() (Candidate, birth, bool) {
 	if len(e.first) > 0 {
 		c := e.first[0]
 		e.first = e.first[1:]
-		return c, true
+		return c, birth{}, true
 	}
+	if e.o.Judge == nil || len(e.best) == 0 || e.rng.Float64() >= e.o.Judged {
+		return e.next()
+	}
+	var chosen Candidate
+	var born birth
+	least, found := math.Inf(1), false
+	for range e.o.Choices {
+		c, b, ok := e.next()
+		if !ok || e.seen[c.Hash] {
+			continue
+		}
+		promise, known := e.o.Judge.promise(c.State)
+		if !known {
+			promise = math.Inf(1)
+		}
+		if !found || promise < least {
+			chosen, born, least, found = c, b, promise, true
+		}
+	}
+	return chosen, born, found
+}
+
+// next makes one candidate, which may be an old one.
+func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
-		return newCandidate(rollout(e.sp.Start(), e.rng), "random"), true
+		return newCandidate(rollout(e.sp.Start(), e.rng), "random"), birth{}, true
 	}
 	from, other := e.parent(), e.parent()
 	kind := e.credit.draw(e.rng)
 	s, ok := moves[kind].apply(e.mover, from.state, other.state)
 	if !ok {
-		return Candidate{}, false
+		return Candidate{}, birth{}, false
 	}
 	origin := moves[kind].name
 	for e.rng.Float64() < e.o.Stack {
@@ -117,11 +169,7 @@ func (e *Evolve) next() (Candidate, bool) {
 			origin += "+" + moves[more].name
 		}
 	}
-	c := newCandidate(s, origin)
-	if !e.seen[c.Hash] {
-		e.born[c.Hash] = birth{kind, from.seconds}
-	}
-	return c, true
+	return newCandidate(s, origin), birth{kind, from.seconds}, true
 }
 
 // parent draws one of the population; each is 1/4 as likely again as the one
@@ -147,6 +195,9 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 			return err
 		}
 		e.seen[o.Candidate.Hash] = true
+		if e.o.Judge != nil {
+			e.o.Judge.learn(o.Candidate.State, o.Seconds, o.OK)
+		}
 		reward := 0.0
 		b, mine := e.born[o.Candidate.Hash]
 		delete(e.born, o.Candidate.Hash)
@@ -157,7 +208,7 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 					reward *= 2
 				}
 			}
-			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Seconds})
+			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Candidate.State.StructuralHash(shapeDepth), o.Seconds})
 		}
 		if mine {
 			e.credit.pay(b.kind, math.Min(reward, 1))
@@ -166,8 +217,8 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 	return nil
 }
 
-// admit keeps the population sorted and small. A schedule measured again keeps its
-// better time.
+// admit keeps the population sorted, small and diverse. A schedule measured again keeps
+// its better time.
 func (e *Evolve) admit(m member) {
 	if i := slices.IndexFunc(e.best, func(o member) bool { return o.hash == m.hash }); i >= 0 {
 		if e.best[i].seconds <= m.seconds {
@@ -182,6 +233,13 @@ func (e *Evolve) admit(m member) {
 		return 1
 	})
 	e.best = slices.Insert(e.best, i, m)
+	alike := 0
+	e.best = slices.DeleteFunc(e.best, func(o member) bool {
+		if o.shape == m.shape {
+			alike++
+		}
+		return o.shape == m.shape && alike > e.o.Alike
+	})
 	if len(e.best) > e.o.Population {
 		e.best = e.best[:e.o.Population]
 	}

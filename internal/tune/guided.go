@@ -41,8 +41,21 @@ func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 	return w, nil
 }
 
+// model is the cost model of the pipeline.
+func (t *tuner) model() (*cost.Model, error) {
+	weights, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	model, err := cost.New(weights, t.pipe, t.o.Threads)
+	if err != nil {
+		return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
+	}
+	return model, nil
+}
+
 // guided asks the model. Closing stop ends that with what was found until then.
-func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Candidate, error) {
+func (t *tuner) guided(ctx context.Context, model *cost.Model, stop <-chan struct{}) ([]search.Candidate, error) {
 	budget := min(t.o.Budget/modelShare, modelMost)
 	var change func(*search.MCTSOptions)
 	if search.Measures(t.o.Search) {
@@ -55,14 +68,6 @@ func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Cand
 	searcher, err := search.NewModel(t.o.Search, change)
 	if err != nil {
 		return nil, err
-	}
-	weights, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights)
-	if err != nil {
-		return nil, &UsageError{err}
-	}
-	model, err := cost.New(weights, t.pipe, t.o.Threads)
-	if err != nil {
-		return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
 	}
 	t.events.phase("modelling")
 	asking, cancel := stoppable(ctx, stop)
@@ -90,7 +95,11 @@ func (t *tuner) guided(ctx context.Context, stop <-chan struct{}) ([]search.Cand
 
 // predict takes the model's best that computes the right thing, and times nothing.
 func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
-	found, err := t.guided(ctx, stop)
+	model, err := t.model()
+	if err != nil {
+		return err
+	}
+	found, err := t.guided(ctx, model, stop)
 	if err != nil {
 		return err
 	}

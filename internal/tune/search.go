@@ -120,36 +120,37 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // strategy makes the one asked for, which begins with the seeds. One guided by the
-// model evolves them and what it found. Where the trials are spent, nobody is asked for
-// more.
+// model evolves them and what it found, and judges by what was measured what to measure
+// next. Where the trials are spent, nobody is asked for more.
 func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) (search.Strategy, error) {
 	begin, err := t.seeds(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
-	name := t.o.Search
-	if t.o.asksModel() {
-		name = evolving
+	random := stream(t.o.Seed, "search/"+t.o.Search)
+	if !t.o.asksModel() {
+		then, err := search.New(t.o.Search, t.space, random)
+		return search.NewBegun(begin, then), err
 	}
-	if t.o.asksModel() && !spent {
-		found, err := t.guided(ctx, stop)
-		switch {
-		case errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search:
-			t.events.note("%v; measuring from the start", err) // the default works with every Halide
-		case err != nil:
+	o := search.EvolveDefaults()
+	model, err := t.model()
+	switch {
+	case errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search:
+		t.events.note("%v; measuring from the start", err) // the default works with every Halide
+	case err != nil:
+		return nil, err
+	case !spent:
+		found, err := t.guided(ctx, model, stop)
+		if err != nil {
 			return nil, err
 		}
 		begin = append(begin, found...)
+		if t.o.Judge {
+			o.Judge = search.NewJudge(t.space, model)
+		}
 	}
-	then, err := search.New(name, t.space, stream(t.o.Seed, "search/"+name))
-	if err != nil {
-		return nil, err
-	}
-	return search.NewBegun(begin, then), nil
+	return search.NewBegun(begin, search.NewEvolve(t.space, random, o)), nil
 }
-
-// evolving is the strategy that goes on from what the model found.
-const evolving = "evolve"
 
 // recall gives the strategy what earlier runs measured under this key.
 func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int, error) {

@@ -1,0 +1,157 @@
+// Claim: among the schedules that `tune` proposes next, what it has measured until then
+// (cost.Online) tells the fast ones from the slow ones better than Adams et al.'s model
+// with Halide's weights: the rank correlation (Spearman) with the times measured, over
+// stretches of 50 schedules, each after all before it, in the mean over stretches and
+// apps. Also printed: what share of the fastest tenth of a stretch each puts into its
+// first quarter. The schedules are those of a run without the judge: of a new one, or of
+// the last one in DIR/APP.db, as `tune_beats_beam -judge=false -keep DIR` leaves it.
+//
+//	go run ./claims/judge_tells_fast [-budget 5m] [-db DIR] [APP ...]
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/claims/problem"
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/cost"
+	"github.com/protuner/protuner/internal/feature"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tune"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+const stretch = 50
+
+func main() {
+	budget := flag.Duration("budget", 5*time.Minute, "of each app")
+	dir := flag.String("db", "", "folder of databases to look at in place of tuning")
+	flag.Parse()
+	apps := flag.Args()
+	if len(apps) == 0 {
+		apps = claim.Apps
+	}
+	var made string // to be removed
+	if *dir == "" {
+		var err error
+		made, err := os.MkdirTemp("", "claim-")
+		claim.Fail(err)
+		for _, app := range apps {
+			o := tune.Defaults()
+			o.Generator.Path, o.Budget, o.DB = claim.Source(app), *budget, filepath.Join(made, app+".db")
+			o.Seeds, o.Baselines, o.Judge = nil, nil, false
+			_, err := tune.Run(claim.Context(), o, tune.Events{}, nil)
+			claim.Fail(err)
+		}
+		*dir = made
+	}
+	var model, judge score
+	for _, app := range apps {
+		m, j := compare(app, filepath.Join(*dir, app+".db"))
+		fmt.Printf("%-16s %d stretches: model %s; judge %s\n", app, m.n, m, j)
+		model.add(m)
+		judge.add(j)
+	}
+	os.RemoveAll(made)
+	claim.Say(judge.n > 0 && judge.rank > model.rank, "over %d stretches of %d schedules the model ranks with %s, what was measured before with %s", model.n, stretch, model, judge)
+}
+
+// compare goes through what was measured of an app in the order it was.
+func compare(app, path string) (model, judge score) {
+	ctx := claim.Context()
+	db, err := tunedb.Open(ctx, path)
+	claim.Fail(err)
+	defer db.Close()
+	runs, err := db.Runs(ctx, app)
+	claim.Fail(err)
+	if len(runs) == 0 {
+		claim.Fail(fmt.Errorf("%s holds no run of %s", path, app))
+	}
+	all, err := db.Fastest(ctx, runs[len(runs)-1].Key, 0)
+	claim.Fail(err)
+	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
+
+	threads := tune.Defaults().Threads
+	opened, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, threads)
+	claim.Fail(err)
+	sp, err := space.New(opened.Space.Pipeline(), space.Defaults(threads))
+	claim.Fail(err)
+	x := feature.New(sp)
+	var features [][]feature.Schedule
+	var seconds []float64
+	for _, m := range all {
+		trace, err := sp.ParseTrace(m.Trace)
+		claim.Fail(err)
+		s, _, err := sp.Replay(trace, space.Strict)
+		if err != nil {
+			continue // the space has changed since
+		}
+		features, seconds = append(features, x.Features(s, nil)), append(seconds, m.Best.Seconds())
+	}
+	online := cost.NewOnline(opened.Model)
+	for at := 0; at+stretch <= len(features); at += stretch {
+		var byModel, byJudge []float64
+		for _, f := range features[at : at+stretch] {
+			byModel = append(byModel, opened.Model.Predict(f))
+			if mean, _, ok := online.Predict(f); ok {
+				byJudge = append(byJudge, mean)
+			}
+		}
+		if len(byJudge) == stretch {
+			model.take(byModel, seconds[at:at+stretch])
+			judge.take(byJudge, seconds[at:at+stretch])
+		}
+		for i, f := range features[at : at+stretch] {
+			online.Observe(f, seconds[at+i], true)
+		}
+	}
+	return model, judge
+}
+
+// score is a mean over stretches.
+type score struct {
+	n          int
+	rank, kept float64
+}
+
+func (s score) String() string {
+	return fmt.Sprintf("%.2f (%.0f%% of the fastest tenth kept)", s.rank, 100*s.kept)
+}
+
+func (s *score) add(o score) {
+	if n := s.n + o.n; n > 0 {
+		s.rank = (s.rank*float64(s.n) + o.rank*float64(o.n)) / float64(n)
+		s.kept = (s.kept*float64(s.n) + o.kept*float64(o.n)) / float64(n)
+		s.n = n
+	}
+}
+
+// take adds one stretch: predictions and times.
+func (s *score) take(predicted, seconds []float64) {
+	first, fastest := order(predicted)[:len(predicted)/4], order(seconds)[:len(seconds)/10]
+	kept := 0
+	for _, i := range fastest {
+		if slices.Contains(first, i) {
+			kept++
+		}
+	}
+	s.add(score{1, measure.Spearman(predicted, seconds), float64(kept) / float64(len(fastest))})
+}
+
+// order lists indices, the least value first.
+func order(values []float64) []int {
+	out := make([]int, len(values))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	return out
+}
