@@ -192,7 +192,8 @@ func TestCancelledAsk(t *testing.T) {
 }
 
 // TestResumeGoesOn: closing and opening a study between any two calls leaves
-// the trials what they would have been.
+// the trials what they would have been. What is resumed depends on the store and on
+// the optimiser, but not on both together: the default ones meet in every store.
 func TestResumeGoesOn(t *testing.T) {
 	p := all(t)[3]
 	ctx := context.Background()
@@ -201,6 +202,9 @@ func TestResumeGoesOn(t *testing.T) {
 		const n = 10
 		want := configs(play(t, p, o, nil, n))
 		for name, open := range stores(t) {
+			if name != "jsonl" && !strings.HasSuffix(t.Name(), "/default") {
+				continue
+			}
 			for i := range n {
 				s, err := bayes.Open(ctx, p.Space, o, open())
 				if err != nil {

@@ -19,7 +19,7 @@ const likeness = 4
 
 // initial chooses a configuration before there is a model, and as long as nothing
 // works. The default is random, and once something has failed, of a few random ones
-// that which is least like what fails; the paper's is random. A spread design takes, of
+// the first that rather works than not; the paper's is random. A spread design takes, of
 // a few random ones, that which has least in common with what was tried, parameter by
 // parameter; a balanced one begins in the middle of the space besides, as far as the
 // constraints leave one, because the extremes of tile sizes and the like are seldom good.
@@ -43,7 +43,7 @@ func (b *bayesian) initial(h *history, rng *rand.Rand) (space.Point, error) {
 	return b.least(h, rng, balanceDraws, func(x space.Point) float64 {
 		cost := 0.0
 		if f != nil {
-			cost = -failCost * f.Mean(b.conditions(nil, x, 0))
+			cost = failCost * math.Max(0, 0.5-f.Mean(b.conditions(nil, x, 0)))
 		}
 		if spread {
 			cost += b.common(b.Encode(nil, x), tried)
@@ -57,7 +57,7 @@ const failCost = 1e6
 
 // warner predicts what works, for the initial configurations; nil when nothing failed.
 func (b *bayesian) warner(h *history, rng *rand.Rand) (*forest.Forest, error) {
-	if h.opts.Feasibility.Blind {
+	if !h.opts.Feasibility.Warned {
 		return nil, nil
 	}
 	f, _, err := b.feasibility(h, b.gather(h), rng)

@@ -36,10 +36,10 @@ func (o *Options) encoder(s *space.Space) *space.Encoder {
 
 // failing turns points into the inputs of the model of failures.
 func (o *Options) failing(s *space.Space) *space.Encoder {
-	if o.Feasibility.SameInputs {
+	if !o.Feasibility.TwoViews {
 		return o.encoder(s)
 	}
-	return s.Encoder(space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs, Metrics: []space.Metric{space.AnyMetric, space.Spearman}})
+	return s.Encoder(space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs, Metrics: []space.Metric{space.Kendall, space.Spearman}})
 }
 
 // dims groups the columns of an encoder under length scales.
@@ -48,7 +48,7 @@ func (o *Options) dims(s *space.Space, enc *space.Encoder) []gp.Dim {
 	var out []gp.Dim
 	groups, last := 0, -1
 	for _, c := range enc.Columns() {
-		shared := o.Surrogate.OneScale || params[c.Param].Type != space.Permutation
+		shared := !o.Surrogate.ScalePerColumn || params[c.Param].Type != space.Permutation
 		if c.Param != last || !shared {
 			groups++
 		}
@@ -230,7 +230,7 @@ func (b *bayesian) feasibility(h *history, d data, rng *rand.Rand) (*forest.Fore
 		return nil, 0, nil
 	}
 	classes := forest.Classes(d.all, d.works, b.same, 0.8, 0.2)
-	if !h.opts.Feasibility.SameInputs {
+	if h.opts.Feasibility.TwoViews {
 		classes.Views = b.views
 	}
 	f, err := forest.Grow(rng, classes, forest.Options{})

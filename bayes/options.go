@@ -105,10 +105,10 @@ type Surrogate struct {
 	LogObjective Choice `json:"log_objective,omitempty"`
 	// NoLogInputs ignores the log transforms of parameters.
 	NoLogInputs bool `json:"no_log_inputs,omitempty"`
-	// Metric overrides the permutation metric of every parameter: any, spearman,
+	// Metric overrides the permutation metric of every parameter: spearman,
 	// kendall, hamming or naive; default: each parameter's own.
 	Metric string `json:"metric,omitempty"`
-	// Prior of the hyperparameters; default ScaledPrior.
+	// Prior of the hyperparameters; default GammaPrior.
 	Prior Prior `json:"prior,omitempty"`
 	// Draws of hyperparameters are averaged over while there are at most 30
 	// outcomes; default 1: the most probable ones, as after that.
@@ -118,9 +118,9 @@ type Surrogate struct {
 	// MeasuredNoise counts the deviation that an outcome comes with as noise of its
 	// own, and improves on the best that is predicted instead of the best measured.
 	MeasuredNoise bool `json:"measured_noise,omitempty"`
-	// OneScale gives a permutation one length scale, as the paper's section 3.2 says,
-	// instead of one for each of its columns, as its program has it.
-	OneScale bool `json:"one_scale,omitempty"`
+	// ScalePerColumn gives a permutation a length scale for each of its columns,
+	// as the paper's program has it, instead of one, as its section 3.2 says.
+	ScalePerColumn bool `json:"scale_per_column,omitempty"`
 	// Samples random hyperparameters are tried, Refine of them improved, by at
 	// most Evals likelihood evaluations each, whenever a full fit is made.
 	// Default 20, 3, 40.
@@ -153,15 +153,14 @@ type Acquisition struct {
 	// most Reach steps of one parameter each. Default 0.2; the paper's is 1.
 	Global float64 `json:"global,omitempty"`
 	// Explore is the part of the suggestions, drawn at random, that are chosen as the
-	// initial ones are; default 0.1, below 0 none, as in the paper.
+	// initial ones are; default 0, as in the paper.
 	Explore float64 `json:"explore,omitempty"`
 	// Reach bounds the climbs of the others; default 2.
 	Reach int `json:"reach,omitempty"`
-	// By default Reach changes: it doubles after 3 improvements in a row, is halved
+	// Adaptive lets Reach change: it doubles after 3 improvements in a row, is halved
 	// after as many trials without one as there are parameters, and below 1 the whole
 	// space is searched until there is one (after TuRBO, Eriksson et al. 2019).
-	// FixedReach leaves it as it is.
-	FixedReach bool `json:"fixed_reach,omitempty"`
+	Adaptive bool `json:"adaptive,omitempty"`
 	// Batch rule for trials asked while others are pending; default Believer.
 	Batch Batch `json:"batch,omitempty"`
 	// NoLocalSearch takes the best candidate as it is.
@@ -176,14 +175,13 @@ type Feasibility struct {
 	Off bool `json:"off,omitempty"`
 	// Penalty gives failures the worst value seen instead of modelling them.
 	Penalty bool `json:"penalty,omitempty"`
-	// SameInputs gives the model of failures the inputs of the surrogate, as the paper
-	// has it. By default it sees of permutations of up to 6 elements either which of two is
-	// first or the position of each, whichever explains the failures with fewer splits:
-	// an order that does not work may use something before it is there, or have the
-	// wrong thing first.
-	SameInputs bool `json:"same_inputs,omitempty"`
-	// Blind lets the initial configurations ignore what has failed, as the paper's do.
-	Blind bool `json:"blind,omitempty"`
+	// TwoViews lets the model of failures see permutations either as
+	// which of two is first or as the position of each, whichever explains the failures
+	// with fewer splits. By default it has the inputs of the surrogate, as in the paper.
+	TwoViews bool `json:"two_views,omitempty"`
+	// Warned makes the initial configurations, once one has failed, the first of 20
+	// random ones that rather works than not.
+	Warned bool `json:"warned,omitempty"`
 	// NoThreshold drops the random minimum probability of feasibility.
 	NoThreshold bool `json:"no_threshold,omitempty"`
 	// Threshold is the greatest of the eleven equally likely minimum
@@ -236,8 +234,8 @@ func (o Options) Validate() error {
 	if !(o.Acquisition.Xi >= 0) {
 		bad("xi is %v; it cannot be negative", o.Acquisition.Xi)
 	}
-	if !(o.Acquisition.Explore <= 1) {
-		bad("explore is a part of 1 or below 0, not %v", o.Acquisition.Explore)
+	if !(o.Acquisition.Explore >= 0 && o.Acquisition.Explore <= 1) {
+		bad("explore is a part of 1, not %v", o.Acquisition.Explore)
 	}
 	if !(o.Acquisition.Global >= 0 && o.Acquisition.Global <= 1) {
 		bad("global is a part of 1, not %v", o.Acquisition.Global)
@@ -266,7 +264,7 @@ func (o Options) filled() Options {
 		o.Design = Random
 	}
 	if o.Surrogate.Prior == "" {
-		o.Surrogate.Prior = ScaledPrior
+		o.Surrogate.Prior = GammaPrior
 	}
 	def(&o.Surrogate.Draws, 1)
 	def(&o.Surrogate.Samples, 20)
@@ -285,9 +283,6 @@ func (o Options) filled() Options {
 	def(&o.Acquisition.Starts, 5)
 	if o.Acquisition.Global == 0 {
 		o.Acquisition.Global = 0.2
-	}
-	if o.Acquisition.Explore == 0 {
-		o.Acquisition.Explore = 0.1
 	}
 	def(&o.Acquisition.Reach, 2)
 	if o.Acquisition.Batch == "" {

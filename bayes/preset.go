@@ -10,9 +10,9 @@ import (
 func paper() Options {
 	return Options{
 		Initial:     10,
-		Surrogate:   Surrogate{LogObjective: On, Prior: GammaPrior, Metric: "spearman", Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
-		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1, Explore: -1},
-		Feasibility: Feasibility{Threshold: 0.1, SameInputs: true, Blind: true},
+		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
+		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
+		Feasibility: Feasibility{Threshold: 0.1},
 	}
 }
 
@@ -23,7 +23,7 @@ func ytopt() Options {
 	return Options{
 		Initial:     10,
 		Surrogate:   Surrogate{LogObjective: Off, NoLogInputs: true, Metric: "naive", Prior: NoPrior, Samples: 1, Refine: 1, Evals: 60, FullEvery: 1},
-		Acquisition: Acquisition{Candidates: 10_000, NoLocalSearch: true, Global: 1, Explore: -1},
+		Acquisition: Acquisition{Candidates: 10_000, NoLocalSearch: true, Global: 1},
 		Feasibility: Feasibility{Penalty: true},
 	}
 }
@@ -70,15 +70,15 @@ var presets = []preset{
 	{"middle-start", "default, with a first configuration in the middle", Options{Design: Middle}},
 	{"spread-start", "default, with initial configurations that have least in common", Options{Design: Spread}},
 	{"balanced-start", "default, with a first configuration in the middle and others that have least in common", Options{Design: Balanced}},
-	{"gamma-prior", "default, with the paper's prior of length scales", Options{Surrogate: Surrogate{Prior: GammaPrior}}},
-	{"one-scale", "default, with one length scale for a permutation", Options{Surrogate: Surrogate{OneScale: true}}},
-	{"by-position", "default, with permutations as the positions of their elements", Options{Surrogate: Surrogate{Metric: "spearman"}}},
-	{"same-inputs", "default, with the surrogate's inputs in the model of failures", Options{Feasibility: Feasibility{SameInputs: true}}},
-	{"blind-start", "default, with initial configurations that ignore failures", Options{Feasibility: Feasibility{Blind: true}}},
+	{"scaled-prior", "default, with length scales that grow with the number of parameters", Options{Surrogate: Surrogate{Prior: ScaledPrior}}},
+	{"pairs", "default, with orders compared pair by pair, a scale for each, the scaled prior and a start that heeds failures", Options{
+		Surrogate:   Surrogate{Metric: "kendall", ScalePerColumn: true, Prior: ScaledPrior},
+		Feasibility: Feasibility{Warned: true},
+	}},
 	{"draws", "default, averaged over draws of hyperparameters", Options{Surrogate: Surrogate{Draws: 8}}},
 	{"warp", "default, with the scales of numbers bent", Options{Surrogate: Surrogate{Warp: true}}},
-	{"fixed-reach", "default, with a reach that does not follow its luck", Options{Acquisition: Acquisition{FixedReach: true}}},
-	{"no-explore", "default, without a suggestion now and then as at the start", Options{Acquisition: Acquisition{Explore: -1}}},
+	{"adaptive", "default, with a reach that follows its luck", Options{Acquisition: Acquisition{Adaptive: true}}},
+	{"explore", "default, with a suggestion now and then as at the start", Options{Acquisition: Acquisition{Explore: 0.1}}},
 	{"liar-best", "default, where pending trials count as the best so far", Options{Acquisition: Acquisition{Batch: LiarBest}}},
 	{"liar-worst", "default, where pending trials count as the worst so far", Options{Acquisition: Acquisition{Batch: LiarWorst}}},
 	{"measured-noise", "default, with the noise that outcomes come with", Options{Surrogate: Surrogate{MeasuredNoise: true}}},

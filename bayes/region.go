@@ -1,7 +1,7 @@
 package bayes
 
-// Trust regions counted in parameters. The number of parameters that a suggestion may
-// differ in from the best known follows the search's luck, as the side of TuRBO's box
+// Trust regions counted in parameters. Under Acquisition.Adaptive the number of
+// parameters that a suggestion may differ in from the best known follows the search's luck, as the side of TuRBO's box
 // does (Eriksson et al. 2019, section 3); where it falls below one, the whole space is
 // searched, which is their restart without forgetting.
 
@@ -13,7 +13,7 @@ const (
 // reach is how far suggestions may lie from the best known; 0: anywhere.
 func reach(h *history) int {
 	start := h.opts.Acquisition.Reach
-	if h.opts.Acquisition.FixedReach {
+	if !h.opts.Acquisition.Adaptive {
 		return start
 	}
 	patience := max(4, len(h.space.Params()))

@@ -104,15 +104,13 @@ func TestWarmStartHelps(t *testing.T) {
 	ctx := context.Background()
 	p := all(t)[0]
 	cold := play(t, p, small(t, "default"), nil, 40)
-	o := small(t, "default")
-	o.Acquisition.Explore = -1
-	s := open(t, p, o, nil)
+	s := open(t, p, small(t, "default"), nil)
 	for _, tr := range cold.Trials() {
 		if err := s.Import(ctx, tr.Config, tr.Outcome); err != nil {
 			t.Fatal(err)
 		}
 	}
-	asked, err := s.Ask(ctx, 1) // not as at the start: from the model
+	asked, err := s.Ask(ctx, 1)
 	if err != nil || asked[0].Origin != "model" {
 		t.Fatalf("the first after a warm start is %+v, %v", asked, err)
 	}

@@ -46,12 +46,12 @@ func (s *Space) Encoder(o EncodeOptions) *Encoder {
 		}
 		var metrics []Metric
 		for _, m := range o.Metrics {
-			if m = m.of(p.Size); !slices.Contains(metrics, m) {
+			if !slices.Contains(metrics, m) {
 				metrics = append(metrics, m)
 			}
 		}
 		if metrics == nil {
-			metrics = []Metric{p.Metric.of(p.Size)}
+			metrics = []Metric{p.Metric}
 		}
 		e.metrics = append(e.metrics, metrics)
 		for part, m := range metrics {

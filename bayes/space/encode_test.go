@@ -107,12 +107,12 @@ func TestEncodeUnit(t *testing.T) {
 }
 
 func TestSeveralMetrics(t *testing.T) {
-	for size, want := range map[int]string{4: "0:6 1:4", 7: "0:7"} {
+	for size, want := range map[int]string{4: "0:6 1:4", 7: "0:21 1:7"} {
 		s, err := space.New([]space.Param{{Name: "x", Type: space.Real, Min: 0, Max: 1}, {Name: "p", Type: space.Permutation, Size: size}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		enc := s.Encoder(space.EncodeOptions{Metrics: []space.Metric{space.AnyMetric, space.Spearman}})
+		enc := s.Encoder(space.EncodeOptions{Metrics: []space.Metric{space.Kendall, space.Spearman, space.Kendall}})
 		parts := map[int]int{}
 		for _, c := range enc.Columns()[1:] {
 			if c.Param != 1 {

@@ -36,30 +36,13 @@ func (t Type) String() string {
 type Metric uint8
 
 const (
-	// AnyMetric, the default, leaves it to the optimiser: Kendall up to 6 elements,
-	// Spearman for more, of which there are too many pairs.
-	AnyMetric Metric = iota
-	Spearman         // squared displacement of each element
-	Kendall          // number of pairs in another order
-	Hamming          // number of positions with another element
-	Naive            // same or not
+	Spearman Metric = iota // squared displacement of each element; the default
+	Kendall                // number of pairs in another order
+	Hamming                // number of positions with another element
+	Naive                  // same or not
 )
 
-// fewElements is the longest permutation that AnyMetric compares pair by pair.
-const fewElements = 6
-
-// of is the metric of a permutation of n elements.
-func (m Metric) of(n int) Metric {
-	switch {
-	case m != AnyMetric:
-		return m
-	case n <= fewElements:
-		return Kendall
-	}
-	return Spearman
-}
-
-var metricNames = [...]string{"any", "spearman", "kendall", "hamming", "naive"}
+var metricNames = [...]string{"spearman", "kendall", "hamming", "naive"}
 
 func (m Metric) String() string {
 	if int(m) < len(metricNames) {
