@@ -237,12 +237,16 @@ func autotuned(p plan) method {
 		var best search.Result
 		bestTime := math.Inf(1)
 		var last error
-		for run := int64(0); time.Until(ends) > 0; run++ {
+		for run := int64(0); ; run++ {
+			left := time.Until(ends)
+			if left <= 0 {
+				break
+			}
 			s, err := p.again(j.o.Divide, run)
 			if err != nil {
 				return nil, err
 			}
-			r, err := s.Search(within, problem, search.Budget{Time: time.Until(ends)}, j.seed*1000+run)
+			r, err := s.Search(within, problem, search.Budget{Time: left}, j.seed*1000+run)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

@@ -94,8 +94,8 @@ func mullapudiLoop(ctx context.Context, j *job) (*made, error) {
 // beam search and the others greedy ones that draw at random, biased by the model;
 // all are timed and the fastest is kept. With retraining the model learns from all
 // samples after each batch, by Halide's own programs. Unlike the script builds are
-// checked, timed in a runner rather than RunGen and without its pauses, and parallelism
-// is this machine's. most bounds the samples; 0 does not.
+// checked, timed in a runner rather than RunGen, some after every few that are made, and
+// without its pauses; parallelism is this machine's. most bounds the samples; 0 does not.
 func adamsLoop(most int, retrain bool) func(context.Context, *job) (*made, error) {
 	return func(ctx context.Context, j *job) (*made, error) {
 		r := &retrainer{j: j}

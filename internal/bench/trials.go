@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,9 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/tune"
 )
 
-// batch is how many trials are made before they are timed one after the other.
+// batch is how many samples Halide's loop takes before it fits its model again.
 const batch = 32
 
 // trial is one schedule that a loop asks another scheduler for.
@@ -33,67 +33,58 @@ type tried struct {
 	seconds float64 // 0 where it failed
 }
 
-// tryMany makes batches of trials on all cores and times them alone, until the budget
-// is spent or there were most of them (0: no bound), and keeps the fastest in the job's
-// folder. after, unless nil, sees each batch.
+// tryMany makes trials on all cores, some at a time, and times those alone, until the
+// budget is spent or there were most of them (0: no bound), and keeps the fastest in
+// the job's folder. after, unless nil, sees each whole batch. What was made of the
+// first ones is timed even where the budget is over by then.
 func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, after func(context.Context, []tried) error) (*made, error) {
 	ends := time.Now().Add(j.budget)
-	bounded, cancel := context.WithDeadline(ctx, ends)
+	within, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	folder := filepath.Join(j.dir, "trials")
 	best := tried{}
 	var last error
+	var whole []tried // of the batch so far
 	n, timed := 0, 0
-	for (most == 0 || n < most) && time.Until(ends) > 0 {
-		size := batch
+	for (most == 0 || n < most) && within.Err() == nil {
+		size := min(sizeOfRound(j.o.Threads), batch-n%batch)
 		if most > 0 {
 			size = min(size, most-n)
 		}
-		round := make([]tried, size)
-		var group errgroup.Group
-		group.SetLimit(j.o.Threads)
-		for i := range round {
-			t := propose(n + i)
-			round[i].dir = filepath.Join(folder, fmt.Sprint(n+i))
-			group.Go(func() error {
-				round[i].err = j.try(bounded, t, round[i].dir, time.Until(ends))
-				return nil
-			})
-		}
-		_ = group.Wait() // each failure is its own trial's
+		round := j.makeTrials(within, ends, n, size, folder, propose)
 		n += size
 		for i := range round {
 			t := &round[i]
-			if t.err == nil {
-				t.seconds, t.err = j.time(bounded, t.dir, best.seconds)
+			if t.err == nil && (timed == 0 || within.Err() == nil) {
+				t.seconds, t.err = j.time(ctx, t.dir, best.seconds)
 			}
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
 			case t.err != nil:
-				if bounded.Err() == nil || last == nil {
-					last = t.err
-				}
-			default:
-				timed++
-				if best.seconds == 0 || t.seconds < best.seconds {
+				last = t.err
+			case t.seconds > 0:
+				if timed++; best.seconds == 0 || t.seconds < best.seconds {
 					best = *t
 				}
 			}
 		}
-		if after != nil && bounded.Err() == nil {
-			if err := after(bounded, round); err != nil && bounded.Err() == nil {
+		if whole = append(whole, round...); after != nil && len(whole) == batch && within.Err() == nil {
+			if err := after(within, whole); err != nil && within.Err() == nil {
 				return nil, err
 			}
 		}
-		for _, t := range round {
-			if t.dir != best.dir {
-				os.RemoveAll(t.dir)
+		if n%batch == 0 || within.Err() != nil {
+			for _, t := range whole {
+				if t.dir != best.dir {
+					os.RemoveAll(t.dir)
+				}
 			}
+			whole = nil
 		}
 	}
 	if best.seconds == 0 {
-		if bounded.Err() != nil && (last == nil || errors.Is(last, context.DeadlineExceeded)) {
+		if within.Err() != nil || last == nil {
 			return nil, &bridge.LimitError{Limit: "time", Value: j.budget.String()}
 		}
 		return nil, last
@@ -102,6 +93,27 @@ func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, 
 		return nil, err
 	}
 	return &made{measured: timed}, os.RemoveAll(folder)
+}
+
+// sizeOfRound is how many trials are made before they are timed: enough to keep all
+// cores at work, and few beside what a budget has room for.
+func sizeOfRound(threads int) int { return min(4*threads, batch) }
+
+// makeTrials makes so many from the n-th on, each in a folder of its own.
+func (j *job) makeTrials(ctx context.Context, ends time.Time, n, size int, folder string, propose func(int) trial) []tried {
+	out := make([]tried, size)
+	var group errgroup.Group
+	group.SetLimit(j.o.Threads)
+	for i := range out {
+		t := propose(n + i)
+		out[i].dir = filepath.Join(folder, fmt.Sprint(n+i))
+		group.Go(func() error {
+			out[i].err = j.try(ctx, t, out[i].dir, time.Until(ends))
+			return nil
+		})
+	}
+	_ = group.Wait() // each failure is its own trial's
+	return out
 }
 
 // try makes one build.
@@ -116,8 +128,8 @@ func (j *job) try(ctx context.Context, t trial, dir string, left time.Duration) 
 	return j.gen.Emit(ctx, t.scheduler, t.params, bridge.Limits{Time: left, Memory: j.limits.Memory}, e)
 }
 
-// time runs a build alone; best is the fastest so far. What other schedulers make may be good for
-// the estimated size only, which is what counts here.
+// time runs a build alone; best is the fastest so far. What other schedulers make may be
+// good for the estimated size only, which is what counts here.
 func (j *job) time(ctx context.Context, dir string, best float64) (float64, error) {
 	library, err := j.gen.Toolchain.Library(ctx, filepath.Join(dir, j.gen.Name+".a"), dir)
 	if err != nil {
@@ -184,12 +196,19 @@ func (r *retrainer) learn(ctx context.Context, round []tried) error {
 	if len(r.samples) == 0 {
 		return nil
 	}
-	weights := filepath.Join(folder, "retrained.weights")
-	args := []string{"--epochs=" + fmt.Sprint(epochs), "--rates=" + rate, fmt.Sprintf("--num_cores=%d", r.j.o.Threads), "--weights_out=" + weights,
-		"--best_benchmark=" + filepath.Join(folder, "best.txt"), "--best_schedule=" + filepath.Join(folder, "best.schedule.h")}
-	if r.weights != "" {
-		args = append(args, "--initial_weights="+r.weights)
+	if r.weights == "" { // the program begins from a file
+		shipped, err := tune.ReadWeights(r.j.gen.Toolchain.Halide, r.j.o.Weights)
+		if err != nil {
+			return err
+		}
+		r.weights = filepath.Join(folder, "shipped.weights")
+		if err := os.WriteFile(r.weights, shipped.Append(nil), 0o644); err != nil {
+			return err
+		}
 	}
+	weights := filepath.Join(folder, "retrained.weights")
+	args := []string{"--initial_weights=" + r.weights, "--epochs=" + fmt.Sprint(epochs), "--rates=" + rate, fmt.Sprintf("--num_cores=%d", r.j.o.Threads), "--weights_out=" + weights,
+		"--best_benchmark=" + filepath.Join(folder, "best.txt"), "--best_schedule=" + filepath.Join(folder, "best.schedule.h")}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "adams2019_retrain_cost_model"), args...)
 	cmd.Stdin = strings.NewReader(strings.Join(r.samples, "\n") + "\n")
 	if words, err := cmd.CombinedOutput(); err != nil {
