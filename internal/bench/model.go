@@ -35,7 +35,7 @@ func planned(name string) (plan, bool) {
 }
 
 // measures says whether it times schedules inside its trees.
-func (p plan) measures() bool { return search.Presets()[p.name].NeedsChoose }
+func (p plan) measures() bool { return search.Measures(p.name) }
 
 // tree says whether its options are those of a tree search.
 func (p plan) tree() bool {
