@@ -8,7 +8,8 @@
 //
 // With several names after -search the claim is about the first. -table prints the
 // ablation table of docs/search.md instead, with what each option does to the ensembles
-// of that name, and claims nothing; with -measure also to the speed of the code.
+// of that name, and claims nothing; with -measure also to the speed of the code, in that
+// space less the schedules that fail because they read before the start of an input.
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"github.com/protuner/protuner/claims/problem"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
 )
 
 // target is an app to search and what the beam finds there.
@@ -51,7 +53,9 @@ func main() {
 
 	var targets []target
 	for _, app := range strings.Split(*only, ",") {
-		o, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, 2)
+		so := space.Adams(2)
+		so.Unchecked = !*timed
+		o, err := problem.OpenIn(ctx, claim.Source(app), bridge.DefaultVersion, so)
 		claim.Fail(err)
 		p := o.Problem(runtime.NumCPU())
 		if *ablate {

@@ -73,12 +73,14 @@ func (f *finder) find(ctx context.Context, change func(*search.MCTSOptions)) []f
 	}
 	out := make([]found, len(f.targets))
 	for i, t := range f.targets {
+		p := t.p
+		p.Keep, p.KeepDepth = tried, search.Exact
 		for seed := range f.seeds {
-			r, err := s.Search(ctx, t.p, search.Budget{Evaluations: f.evaluations}, int64(seed+1))
+			r, err := s.Search(ctx, p, search.Budget{Evaluations: f.evaluations}, int64(seed+1))
 			claim.Fail(err)
 			out[i].cost += math.Log(r.Cost) / float64(f.seeds)
 			if t.watch != nil {
-				out[i].time += math.Log(t.watch.seconds(ctx, search.Candidates(r.Top, f.base)[0])) / float64(f.seeds)
+				out[i].time += math.Log(t.watch.first(ctx, search.Candidates(r.Top, f.base))) / float64(f.seeds)
 			}
 		}
 	}

@@ -82,13 +82,13 @@ func TestFiveHundredStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"greedy", "beam", "draws", "anneal", "mcts", "protuner"} {
+	for _, name := range []string{"beam", "mcts", "protuner"} {
 		s, err := NewModel(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.Search(t.Context(), Problem{Root: Start(sp), Evaluator: &points{x: feature.New(sp)}, Workers: 2}, Budget{Evaluations: 20}, 1)
-		if err != nil || !r.Node.Complete() || r.Evaluations > 21 {
+		r, err := s.Search(t.Context(), Problem{Root: Start(sp), Evaluator: &points{x: feature.New(sp)}, Workers: 2}, Budget{Evaluations: 4}, 1)
+		if err != nil || !r.Node.Complete() || r.Evaluations > 5 {
 			t.Errorf("%s: %v after %d evaluations", name, err, r.Evaluations)
 			continue
 		}

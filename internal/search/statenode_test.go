@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -76,6 +77,29 @@ func TestSearchersOnPipelines(t *testing.T) {
 				}
 				keys[k] = true
 			}
+		}
+	}
+}
+
+// Where no decision is within the limits, here a byte of memory, every search ends with
+// a schedule all the same, and a parallel one.
+func TestNothingLegal(t *testing.T) {
+	d := pipelinetest.Described(t, "unsharp.h21")
+	o := space.Defaults(4)
+	o.MemoryLimit, o.InlinedCalls, o.Recompute = 1, 1, 1
+	sp, err := space.New(d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"greedy", "mcts", "protuner"} {
+		s, err := NewModel(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := found(t, s, Problem{Root: Start(sp), Evaluator: &points{x: feature.New(sp)}, Workers: 2}, Budget{Evaluations: 100}, 1)
+		text := r.Node.(*StateNode).State().Schedule()
+		if err := text.Check(d.Binding()); err != nil || !strings.Contains(text.String(), "output.parallel(") {
+			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
 }
