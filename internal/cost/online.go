@@ -50,7 +50,7 @@ type Online struct {
 	stale            bool
 	weights          mat.VecDense // of observations, for the standardised logarithm of time
 	centre, spread   float64      // of those logarithms
-	row, solved, raw []float64
+	row, raw         []float64
 }
 
 type observation struct {
