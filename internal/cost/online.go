@@ -43,14 +43,14 @@ type Online struct {
 	stages int
 	seen   []observation
 
-	standardised     int // observations behind mean and scale
-	mean, scale      []float64
-	chol             mat.Cholesky
-	fitted           int // observations inside chol
-	stale            bool
-	weights          mat.VecDense // of observations, for the standardised logarithm of time
-	centre, spread   float64      // of those logarithms
-	row, raw         []float64
+	standardised   int // observations behind mean and scale
+	mean, scale    []float64
+	chol           mat.Cholesky
+	fitted         int // observations inside chol
+	stale          bool
+	weights        mat.VecDense // of observations, for the standardised logarithm of time
+	centre, spread float64      // of those logarithms
+	row, raw       []float64
 }
 
 type observation struct {
