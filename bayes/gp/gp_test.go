@@ -118,21 +118,29 @@ func TestGradientAgainstFiniteDifferences(t *testing.T) {
 				theta[i] = rng.NormFloat64()
 			}
 			theta[p.Dim()-1] -= 3
-			grad := make([]float64, p.Dim())
-			p.Eval(theta, grad)
-			for i := range theta {
-				const h = 1e-5
-				at := append([]float64(nil), theta...)
-				at[i] += h
-				up := p.Eval(at, nil)
-				at[i] -= 2 * h
-				down := p.Eval(at, nil)
-				if fd := (up - down) / (2 * h); !near(grad[i], fd, 1e-5) {
-					t.Errorf("prior %v: d/dtheta[%d] is %v, differences say %v", prior, i, grad[i], fd)
-				}
+			if err := gradientError(p, theta); err != nil {
+				t.Errorf("prior %v: %v", prior, err)
 			}
 		}
 	}
+}
+
+// gradientError compares a posterior's gradient with central differences.
+func gradientError(p *gp.Posterior, theta []float64) error {
+	grad := make([]float64, p.Dim())
+	p.Eval(theta, grad)
+	for i := range theta {
+		const h = 1e-5
+		at := append([]float64(nil), theta...)
+		at[i] += h
+		up := p.Eval(at, nil)
+		at[i] -= 2 * h
+		down := p.Eval(at, nil)
+		if fd := (up - down) / (2 * h); !near(grad[i], fd, 1e-5) {
+			return fmt.Errorf("d/dtheta[%d] is %v, differences say %v", i, grad[i], fd)
+		}
+	}
+	return nil
 }
 
 func TestGammaPriorIsADensity(t *testing.T) {

@@ -33,18 +33,8 @@ func TestWarpedGradientAgainstFiniteDifferences(t *testing.T) {
 		for i := range theta {
 			theta[i] = 0.7 * rng.NormFloat64()
 		}
-		grad := make([]float64, p.Dim())
-		p.Eval(theta, grad)
-		for i := range theta {
-			const h = 1e-5
-			at := append([]float64(nil), theta...)
-			at[i] += h
-			up := p.Eval(at, nil)
-			at[i] -= 2 * h
-			down := p.Eval(at, nil)
-			if fd := (up - down) / (2 * h); !near(grad[i], fd, 1e-5) {
-				t.Errorf("d/dtheta[%d] is %v, differences say %v", i, grad[i], fd)
-			}
+		if err := gradientError(p, theta); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func main() {
 	var made string // to be removed
 	if *dir == "" {
 		var err error
-		made, err := os.MkdirTemp("", "claim-")
+		made, err = os.MkdirTemp("", "claim-")
 		claim.Fail(err)
 		for _, app := range apps {
 			o := tune.Defaults()
@@ -80,11 +80,9 @@ func compare(app, path string) (model, judge score) {
 	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
 
 	threads := tune.Defaults().Threads
-	opened, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, threads)
+	opened, err := problem.OpenIn(ctx, claim.Source(app), bridge.DefaultVersion, space.Defaults(threads))
 	claim.Fail(err)
-	sp, err := space.New(opened.Space.Pipeline(), space.Defaults(threads))
-	claim.Fail(err)
-	x := feature.New(sp)
+	sp, x := opened.Space, feature.New(opened.Space)
 	var features [][]feature.Schedule
 	var seconds []float64
 	for _, m := range all {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/protuner/protuner/internal/bench"
 	"github.com/protuner/protuner/internal/report"
+	"github.com/protuner/protuner/internal/tune"
 )
 
 type benchCmd struct {
@@ -90,7 +91,7 @@ func (c *benchRunCmd) Run(g *globals, in *interrupts) error {
 	if err != nil {
 		return benchError(err)
 	}
-	ctx, cancel := stoppable(g.ctx, in.Stop)
+	ctx, cancel := tune.Stoppable(g.ctx, in.Stop)
 	defer cancel()
 	err = bench.Run(ctx, o, c.Profile, "protuner "+strings.Join(os.Args[1:], " "), report.BenchEvents(os.Stderr))
 	if err != nil {
@@ -152,19 +153,6 @@ func benchError(err error) error {
 		return &badInput{err}
 	}
 	return err
-}
-
-// stoppable ends with a context, or once stop is closed.
-func stoppable(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
-	inner, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-stop:
-			cancel()
-		case <-inner.Done():
-		}
-	}()
-	return inner, cancel
 }
 
 // showBench prints a run's summary and writes its files into a folder: the run's own

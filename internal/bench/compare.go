@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"github.com/aclements/go-moremath/stats"
 
 	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tune"
 )
 
 // Comparison is of two runs: how many times as fast each method's schedules of the
@@ -94,7 +96,7 @@ func compared(a, b *Stored, p Part, method string) (Pair, bool) {
 	}
 	label := (&part{app: p.App, name: p.Name}).label()
 	pair := Pair{Part: label, Method: method, A: measure.Median(la), B: measure.Median(lb), P: MannWhitney(la, lb), Same: ta != "" && ta == tb}
-	rng := stream(1, "compare/"+label+"/"+method)
+	rng := tune.Stream(1, "bench/compare/"+label+"/"+method)
 	pair.draws = make([]float64, resamplings)
 	for i := range pair.draws {
 		pair.draws[i] = measure.Median(resample(rng, la)) / measure.Median(resample(rng, lb))
@@ -161,15 +163,7 @@ func Holm(p []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case p[a] < p[b]:
-			return -1
-		case p[a] > p[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 	out, most := make([]float64, len(p)), 0.0
 	for rank, i := range order {
 		most = math.Max(most, math.Min(1, p[i]*float64(len(p)-rank)))
@@ -180,24 +174,6 @@ func Holm(p []float64) []float64 {
 
 // mean of the pairs that are taken.
 func (c *Comparison) mean(method string, take func(Pair) bool) Mean {
-	m := Mean{Method: method}
-	sum, draws := 0.0, make([]float64, resamplings)
-	for _, p := range c.Pairs {
-		if !take(p) {
-			continue
-		}
-		m.Apps++
-		sum += math.Log(p.Ratio.Value)
-		for k := range draws {
-			draws[k] += math.Log(p.draws[k])
-		}
-	}
-	if m.Apps == 0 {
-		return m
-	}
-	for k := range draws {
-		draws[k] = math.Exp(draws[k] / float64(m.Apps))
-	}
-	m.Ratio = percentiles(math.Exp(sum/float64(m.Apps)), draws)
-	return m
+	pairs := slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return !take(p) })
+	return mean(method, pairs, func(p *Pair) (*measure.Interval, []float64) { return &p.Ratio, p.draws })
 }

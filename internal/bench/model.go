@@ -12,6 +12,7 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/tune"
 )
 
 // What a search that asks only the model hands over: its best, and a few more that
@@ -93,8 +94,8 @@ func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
 // budget. The space is Adams et al.'s.
 func predicted(p plan) method {
 	return method{random: p.name != "beam" && p.name != "greedy", alone: true, make: func(ctx context.Context, j *job) (*made, error) {
-		timer := newTimer(j.stage)
-		s, err := p.searcher(j.o.Divide, timer.choose)
+		timer := j.stage.timer()
+		s, err := p.searcher(j.o.Divide, timer.Choose)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func predicted(p plan) method {
 		if err != nil {
 			return nil, err
 		}
-		m.measured = len(timer.known)
+		m.measured = len(timer.Known)
 		if o, tree := p.options(j.o.Divide); tree {
 			m.roots, m.greedy = len(r.Roots), wonGreedily(r.Roots, o.Greedy)
 		}
@@ -232,11 +233,17 @@ func autotuned(p plan) method {
 		if err != nil {
 			return nil, err
 		}
-		timer := newTimer(j.stage)
+		timer := j.stage.timer()
 		out := &made{}
 		var best search.Result
 		bestTime := math.Inf(1)
 		var last error
+		timer.Store = func(_ context.Context, _ search.Candidate, r measure.Result) error {
+			if r.Status != measure.OK {
+				last = &bridge.Failure{Status: r.Status.String(), Message: r.Message}
+			}
+			return nil
+		}
 		for run := int64(0); ; run++ {
 			left := time.Until(ends)
 			if left <= 0 {
@@ -258,7 +265,7 @@ func autotuned(p plan) method {
 			if err != nil {
 				return nil, err
 			}
-			seconds, err := timer.seconds(within, r.Solution)
+			_, err = timer.Choose(within, []search.Solution{r.Solution})
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -266,8 +273,9 @@ func autotuned(p plan) method {
 				break
 			}
 			if err != nil {
-				last = err
-			} else if seconds < bestTime {
+				return nil, err
+			}
+			if seconds := timer.Seconds(r.Solution); seconds < bestTime {
 				best, bestTime = r, seconds
 			}
 		}
@@ -282,7 +290,7 @@ func autotuned(p plan) method {
 		if err != nil {
 			return nil, err
 		}
-		m.evaluations, m.roots, m.measured = out.evaluations, out.roots, len(timer.known)
+		m.evaluations, m.roots, m.measured = out.evaluations, out.roots, len(timer.Known)
 		return m, nil
 	}}
 }
@@ -299,52 +307,6 @@ func (p plan) again(divide float64, n int64) (search.Searcher, error) {
 }
 
 // timer measures what searches find, each schedule once.
-type timer struct {
-	stage    *stage
-	screener *measure.Screener
-	known    map[uint64]float64 // +Inf where it failed
-}
-
-func newTimer(s *stage) *timer {
-	return &timer{stage: s, screener: s.screener(), known: map[uint64]float64{}}
-}
-
-// seconds that a solution's schedule takes; the error says why it has no time.
-func (t *timer) seconds(ctx context.Context, x search.Solution) (float64, error) {
-	s := x.Node.(*search.StateNode).State().Schedule()
-	if known, ok := t.known[s.Hash()]; ok {
-		return known, nil
-	}
-	r, err := t.screener.Measure(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	if r.Status != measure.OK {
-		t.known[s.Hash()] = math.Inf(1)
-		return 0, &bridge.Failure{Status: r.Status.String(), Message: r.Message}
-	}
-	t.known[s.Hash()] = r.Best().Seconds()
-	return r.Best().Seconds(), nil
-}
-
-// choose picks the fastest of the trees' best (ProTuner, section 4.2); where none
-// runs, the one of least cost.
-func (t *timer) choose(ctx context.Context, best []search.Solution) (int, error) {
-	at, fastest, cheapest := -1, math.Inf(1), 0
-	for i, x := range best {
-		if x.Cost < best[cheapest].Cost {
-			cheapest = i
-		}
-		seconds, err := t.seconds(ctx, x)
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		if err == nil && seconds < fastest {
-			at, fastest = i, seconds
-		}
-	}
-	if at < 0 {
-		return cheapest, nil
-	}
-	return at, nil
+func (s *stage) timer() *tune.RootTimer {
+	return &tune.RootTimer{Measure: s.screener().Measure, Width: s.threads + 1, Most: math.MaxInt, Known: map[uint64]float64{}}
 }

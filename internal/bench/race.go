@@ -2,14 +2,13 @@ package bench
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"math/rand"
 	"slices"
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -112,7 +111,7 @@ func (r *runner) lap(ctx context.Context, s *stage, entries []tunedb.BenchEntry)
 	}
 	o := measure.DefaultRaceOptions()
 	o.Protocol, o.MinRounds, o.MaxRounds, o.MaxTime = s.protocol, r.o.MinRounds, r.o.MaxRounds, r.o.RaceTime
-	return o.Run(ctx, stream(r.o.Seed, s.part.label()), racers)
+	return o.Run(ctx, tune.Stream(r.o.Seed, "bench/"+s.part.label()), racers)
 }
 
 func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.BenchRace {
@@ -128,14 +127,4 @@ func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.B
 		out.Lanes = append(out.Lanes, lane)
 	}
 	return out
-}
-
-// stream is a source of randomness of its own for each purpose, all from one seed.
-func stream(seed int64, name string) *rand.Rand {
-	sum := sha256.Sum256(fmt.Appendf(nil, "bench/%d/%s", seed, name))
-	var s int64
-	for _, b := range sum[:8] {
-		s = s<<8 | int64(b)
-	}
-	return rand.New(rand.NewSource(s))
 }

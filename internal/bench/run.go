@@ -295,12 +295,11 @@ func (r *runner) failed(ctx context.Context, j *job, took time.Duration, err err
 
 // put stores an entry and tells of it.
 func (r *runner) put(ctx context.Context, e tunedb.BenchEntry) error {
-	if err := r.db.PutBenchEntry(context.WithoutCancel(ctx), e); err != nil {
+	if err := r.update(ctx, e); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries[entryKey{e.App, e.Part, e.Method, e.Repeat}] = e
 	if r.events.Made != nil {
 		p := part{app: e.App, name: e.Part}
 		r.events.Made(Made{Part: p.label(), Method: e.Method, Repeat: e.Repeat, Took: e.Took, Status: e.Status, Message: e.Message})

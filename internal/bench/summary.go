@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tune"
 )
 
 // Summary is what a run says, finished or not.
@@ -220,7 +221,9 @@ func (s *Stored) row(app string, sum *Summary) Row {
 	return r
 }
 
-func (s *Stored) rng(name string) *rand.Rand { return stream(s.Manifest.Options.Seed, name) }
+func (s *Stored) rng(name string) *rand.Rand {
+	return tune.Stream(s.Manifest.Options.Seed, "bench/"+name)
+}
 
 // compare sets the ratio of an application's times. Of parts it is the mean of their
 // median paired ratios, each weighed by its share of the other's time, which is the
@@ -283,9 +286,9 @@ func percentiles(value float64, draws []float64) *measure.Interval {
 	return &measure.Interval{Value: value, Low: at(tail), High: at(1 - tail)}
 }
 
-// mean is geometric, over the applications that have a ratio. Its interval says how
-// well these applications were measured, not what others would give.
-func mean(method string, rows []Row, of func(*Row) (*measure.Interval, []float64)) Mean {
+// mean is geometric, over those that have a ratio: applications, or pairs of two runs.
+// Its interval says how well these were measured, not what others would give.
+func mean[T any](method string, rows []T, of func(*T) (*measure.Interval, []float64)) Mean {
 	m := Mean{Method: method}
 	sum, draws := 0.0, make([]float64, resamplings)
 	for i := range rows {

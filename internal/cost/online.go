@@ -33,9 +33,9 @@ const (
 // what it has already measured does (docs/cost.md). It is a Gaussian process over the
 // logarithm of the time, whose inputs are the logarithms of all stages' features and of
 // the model's cost, each standardised. The kernel is a linear one plus the mean over
-// stages of the exponential of the distance between the stage's own features: two schedules are the more
-// alike the more stages they treat alike, and a stage's change is worth about the same
-// whatever the others do.
+// stages of the exponential of the distance between the stage's own features: two
+// schedules are the more alike the more stages they treat alike, and a stage's change is
+// worth about the same whatever the others do.
 //
 // Not safe for concurrent use.
 type Online struct {
@@ -158,9 +158,6 @@ func (o *Online) fit() {
 	}
 	if 4*len(o.seen) >= 5*o.standardised || o.fitted == 0 {
 		o.standardise()
-		o.fitted = 0
-	}
-	if o.fitted == 0 {
 		n := len(o.seen)
 		k := mat.NewSymDense(n, nil)
 		for i := range n {
@@ -169,7 +166,7 @@ func (o *Online) fit() {
 			}
 			k.SetSym(i, i, k.At(i, i)+own)
 		}
-		if !o.chol.Factorize(k) {
+		if o.fitted = 0; !o.chol.Factorize(k) {
 			return // not with a variance of their own; then nothing is predicted
 		}
 		o.fitted = n

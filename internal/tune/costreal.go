@@ -11,43 +11,42 @@ import (
 	"github.com/protuner/protuner/internal/search"
 )
 
-// timing chooses for a tree search that measures (ProTuner, section 4.2, cost+real): at
-// each root it compiles and times the best complete schedule of every tree and names
-// the fastest. It does not time a schedule twice, nor one that an earlier run timed
-// under the same key. Unlike the paper's it also stores what it measured, for the part
-// of tuning that goes on from it.
-type timing struct {
-	measure func(context.Context, schedule.Schedule) (measure.Result, error)
-	// store keeps a measurement before anything is built on it.
-	store func(context.Context, measured) error
-	width int // schedules measured at once
-	// most is how many more may be measured.
-	most  int
-	known map[uint64]float64 // seconds, by the schedule's hash; infinite where it failed
-	// name is the search's, for where candidates come from.
-	name string
+// A RootTimer chooses for a tree search that measures (ProTuner, section 4.2,
+// cost+real): at each root it compiles and times the best complete schedule of every
+// tree and names the fastest. It does not time a schedule twice. Unlike the paper's it
+// can store what it measured, for what goes on from it. Not safe for concurrent use.
+type RootTimer struct {
+	Measure func(context.Context, schedule.Schedule) (measure.Result, error)
+	// Store, if there is one, keeps a measurement before anything is built on it.
+	Store func(context.Context, search.Candidate, measure.Result) error
+	Width int // schedules measured at once
+	Most  int // how many more may be measured
+	// Known are seconds by the schedule's hash, infinite where it failed.
+	Known map[uint64]float64
+	Name  string // the search's, for where candidates come from
 }
 
-// choose implements search.MCTSOptions.Choose. Where none of them ran, or none may be
-// measured any more, the one of the lowest predicted cost is taken.
-func (c *timing) choose(ctx context.Context, best []search.Solution) (int, error) {
-	candidates := search.Candidates(best, c.name)
+// Choose implements search.MCTSOptions.Choose. Where none of them ran, or none may be
+// measured any more, the one of the lowest predicted cost is taken. The error is Store's
+// or that of the context's end.
+func (c *RootTimer) Choose(ctx context.Context, best []search.Solution) (int, error) {
+	candidates := search.Candidates(best, c.Name)
 	var fresh []search.Candidate
 	for _, x := range candidates {
-		if _, ok := c.known[x.Hash]; !ok && len(fresh) < c.most {
-			c.known[x.Hash] = math.Inf(1)
+		if _, ok := c.Known[x.Hash]; !ok && len(fresh) < c.Most {
+			c.Known[x.Hash] = math.Inf(1)
 			fresh = append(fresh, x)
 		}
 	}
-	c.most -= len(fresh)
+	c.Most -= len(fresh)
 	results := make([]measured, len(fresh))
-	slots := make(chan struct{}, c.width)
+	slots := make(chan struct{}, c.Width)
 	var wg sync.WaitGroup
 	for i, x := range fresh {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			r, err := c.measure(ctx, x.Schedule)
+			r, err := c.Measure(ctx, x.Schedule)
 			results[i] = measured{x, r, err}
 		})
 	}
@@ -56,11 +55,13 @@ func (c *timing) choose(ctx context.Context, best []search.Solution) (int, error
 		if m.err != nil {
 			return 0, m.err // the context's end
 		}
-		if err := c.store(ctx, m); err != nil {
-			return 0, err
+		if c.Store != nil {
+			if err := c.Store(ctx, m.candidate, m.result); err != nil {
+				return 0, err
+			}
 		}
 		if m.result.Status == measure.OK {
-			c.known[m.candidate.Hash] = m.result.Best().Seconds()
+			c.Known[m.candidate.Hash] = m.result.Best().Seconds()
 		}
 	}
 	first, least := 0, c.seconds(candidates[0])
@@ -72,38 +73,45 @@ func (c *timing) choose(ctx context.Context, best []search.Solution) (int, error
 	return first, nil
 }
 
-// seconds are infinite for what was not measured, too.
-func (c *timing) seconds(x search.Candidate) float64 {
-	if s, ok := c.known[x.Hash]; ok {
+// Seconds is how long a solution's schedule was measured to run; infinite where it
+// failed or was not measured.
+func (c *RootTimer) Seconds(x search.Solution) float64 {
+	return c.seconds(search.Candidates([]search.Solution{x}, c.Name)[0])
+}
+
+func (c *RootTimer) seconds(x search.Candidate) float64 {
+	if s, ok := c.Known[x.Hash]; ok {
 		return s
 	}
 	return math.Inf(1)
 }
 
-// timing is what a search that measures chooses with.
-func (t *tuner) timing(ctx context.Context) (*timing, error) {
+// rootTimer is what a search that measures chooses with: it shares the database. What
+// is known is read anew, since seeds were measured.
+func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 	past, err := t.recorder.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	screener := t.screener()
-	c := &timing{measure: screener.Measure, width: t.o.Threads + 1, most: math.MaxInt, known: map[uint64]float64{}, name: t.o.Search}
+	c := &RootTimer{Measure: screener.Measure, Width: t.o.Threads + 1, Most: math.MaxInt, Known: map[uint64]float64{}, Name: t.o.Search}
 	for _, m := range past {
 		s, err := schedule.Parse(m.Text)
 		if err != nil {
 			continue // of a version that said schedules otherwise: measured anew
 		}
-		c.known[s.Hash()] = math.Inf(1)
+		c.Known[s.Hash()] = math.Inf(1)
 		if m.Status == measure.OK.String() {
-			c.known[s.Hash()] = m.Best.Seconds()
+			c.Known[s.Hash()] = m.Best.Seconds()
 			screener.SetBest(m.Best)
 		}
 	}
 	if t.o.Trials > 0 {
-		c.most = max(0, t.o.Trials-len(past))
+		c.Most = max(0, t.o.Trials-len(past))
 	}
 	started := time.Now()
-	c.store = func(ctx context.Context, m measured) error {
+	c.Store = func(ctx context.Context, x search.Candidate, r measure.Result) error {
+		m := measured{candidate: x, result: r}
 		if err := t.take(ctx, nil, m); err != nil {
 			return err
 		}

@@ -83,17 +83,17 @@ func TestTheFastestMovesTheRoot(t *testing.T) {
 		"of equally fast ones, the model": {[]float64{3, 1, 1, 1, 5}, 9, 1},
 	} {
 		clock := newClock(found, c.seconds...)
-		var stored []measured
-		real := &timing{
-			measure: clock.measure, width: 2, most: c.most, known: map[uint64]float64{}, name: "test",
-			store: func(_ context.Context, m measured) error { stored = append(stored, m); return nil },
+		stored := 0
+		real := &RootTimer{
+			Measure: clock.measure, Width: 2, Most: c.most, Known: map[uint64]float64{}, Name: "test",
+			Store: func(context.Context, search.Candidate, measure.Result) error { stored++; return nil },
 		}
 		for again := range 2 {
-			if got, err := real.choose(t.Context(), found); got != c.want || err != nil {
+			if got, err := real.Choose(t.Context(), found); got != c.want || err != nil {
 				t.Errorf("%s: chose %d, %v, want %d", name, got, err, c.want)
 			}
-			if len(stored) != min(c.most, 5) || len(clock.times) != len(stored) {
-				t.Errorf("%s: %d measured and %d stored after call %d", name, len(clock.times), len(stored), again)
+			if stored != min(c.most, 5) || len(clock.times) != stored {
+				t.Errorf("%s: %d measured and %d stored after call %d", name, len(clock.times), stored, again)
 			}
 		}
 		for h, n := range clock.times {
@@ -108,17 +108,17 @@ func TestTheFastestMovesTheRoot(t *testing.T) {
 func TestChoosingFails(t *testing.T) {
 	_, found := solutions(t, 2)
 	full := errors.New("disk full")
-	real := &timing{
-		measure: newClock(found, 1, 2).measure, width: 2, most: 9, known: map[uint64]float64{},
-		store: func(context.Context, measured) error { return full },
+	real := &RootTimer{
+		Measure: newClock(found, 1, 2).measure, Width: 2, Most: 9, Known: map[uint64]float64{},
+		Store: func(context.Context, search.Candidate, measure.Result) error { return full },
 	}
-	if _, err := real.choose(t.Context(), found); !errors.Is(err, full) {
+	if _, err := real.Choose(t.Context(), found); !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	real.known = map[uint64]float64{}
-	if _, err := real.choose(ended, found); !errors.Is(err, context.Canceled) {
+	real.Known = map[uint64]float64{}
+	if _, err := real.Choose(ended, found); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestTreesShareTheDatabase(t *testing.T) {
 	}
 	defer db.Close()
 	clock := newClock(found, 3, 0, 1)
-	run := func() (*tuner, *timing) {
+	run := func() (*tuner, *RootTimer) {
 		r, err := db.Begin(t.Context(), tunedb.Workload{Generator: "harris"}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -142,15 +142,15 @@ func TestTreesShareTheDatabase(t *testing.T) {
 			o: valid(), space: sp, recorder: r, ref: &bridge.Reference{},
 			report: &Report{Failures: map[string]int{}},
 		}
-		real, err := u.timing(t.Context())
+		real, err := u.rootTimer(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		real.measure = clock.measure
+		real.Measure = clock.measure
 		return u, real
 	}
 	first, real := run()
-	if got, err := real.choose(t.Context(), found); got != 2 || err != nil {
+	if got, err := real.Choose(t.Context(), found); got != 2 || err != nil {
 		t.Fatalf("chose %d, %v", got, err)
 	}
 	if len(first.early) != 3 || len(first.best) != 2 || first.best[0].seconds != 1 || first.report.Measured != 3 || first.report.Failures["crashed"] != 1 {
@@ -158,7 +158,7 @@ func TestTreesShareTheDatabase(t *testing.T) {
 	}
 
 	second, real := run()
-	if got, err := real.choose(t.Context(), found); got != 2 || err != nil {
+	if got, err := real.Choose(t.Context(), found); got != 2 || err != nil {
 		t.Errorf("the second run chose %d, %v", got, err)
 	}
 	past, err := second.recorder.Known(t.Context())
@@ -176,7 +176,7 @@ func TestTreesShareTheDatabase(t *testing.T) {
 
 	third, _ := run()
 	third.o.Trials = 4
-	if real, err = third.timing(t.Context()); err != nil || real.most != 1 {
-		t.Errorf("of 4 trials 3 are known, so 1 is left, not %d; %v", real.most, err)
+	if real, err = third.rootTimer(t.Context()); err != nil || real.Most != 1 {
+		t.Errorf("of 4 trials 3 are known, so 1 is left, not %d; %v", real.Most, err)
 	}
 }

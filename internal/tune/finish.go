@@ -98,7 +98,7 @@ func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule
 	}
 	o := measure.DefaultRaceOptions()
 	o.Protocol, o.Drop, o.Progress = t.o.Protocol, 1.25, t.roundTold(o.MaxRounds)
-	race, err := o.Run(ctx, stream(t.o.Seed, "race/finalists"), racers)
+	race, err := o.Run(ctx, Stream(t.o.Seed, "race/finalists"), racers)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	t.events.phase("final race")
 	o := measure.DefaultRaceOptions()
 	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
-	rng := stream(t.o.Seed, "race/final")
+	rng := Stream(t.o.Seed, "race/final")
 	race, err := o.Run(ctx, rng, racers)
 	if err != nil {
 		return fmt.Errorf("the final race: %w", err)

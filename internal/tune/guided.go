@@ -59,18 +59,18 @@ func (t *tuner) guided(ctx context.Context, model *cost.Model, stop <-chan struc
 	budget := min(t.o.Budget/modelShare, modelMost)
 	var change func(*search.MCTSOptions)
 	if search.Measures(t.o.Search) {
-		timing, err := t.timing(ctx)
+		timer, err := t.rootTimer(ctx)
 		if err != nil {
 			return nil, err
 		}
-		budget, change = t.o.Budget, func(o *search.MCTSOptions) { o.Choose = timing.choose }
+		budget, change = t.o.Budget, func(o *search.MCTSOptions) { o.Choose = timer.Choose }
 	}
 	searcher, err := search.NewModel(t.o.Search, change)
 	if err != nil {
 		return nil, err
 	}
 	t.events.phase("modelling")
-	asking, cancel := stoppable(ctx, stop)
+	asking, cancel := Stoppable(ctx, stop)
 	defer cancel()
 	result, err := searcher.Search(asking, search.Problem{
 		Root: search.Start(t.space), Evaluator: search.NewModelEvaluator(t.space, model), Workers: t.o.Threads,

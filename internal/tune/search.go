@@ -127,7 +127,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 	if err != nil {
 		return nil, err
 	}
-	random := stream(t.o.Seed, "search/"+t.o.Search)
+	random := Stream(t.o.Seed, "search/"+t.o.Search)
 	if !t.o.asksModel() {
 		then, err := search.New(t.o.Search, t.space, random)
 		return search.NewBegun(begin, then), err

@@ -33,7 +33,7 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 		return nil, nil
 	}
 	t.events.phase("seeds")
-	asking, cancel := stoppable(ctx, stop)
+	asking, cancel := Stoppable(ctx, stop)
 	defer cancel()
 	found := make([]foreign, len(t.o.Seeds))
 	var group errgroup.Group

@@ -128,8 +128,8 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	return t.report, err
 }
 
-// stoppable ends with ctx, or once stop is closed.
-func stoppable(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
+// Stoppable ends with ctx, or once stop is closed.
+func Stoppable(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
 	asking, cancel := context.WithCancel(ctx)
 	go func() {
 		select {

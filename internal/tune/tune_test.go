@@ -70,7 +70,7 @@ func TestBadOptionsMakeNothing(t *testing.T) {
 }
 
 func TestStreamsAreTheirOwn(t *testing.T) {
-	draw := func(seed int64, name string) int64 { return stream(seed, name).Int63() }
+	draw := func(seed int64, name string) int64 { return Stream(seed, name).Int63() }
 	if first, again := draw(1, "a"), draw(1, "a"); first != again {
 		t.Error("one stream gives two numbers")
 	}
@@ -184,7 +184,7 @@ func TestOwnScheduleLeads(t *testing.T) {
 		"failed":       {measure.Lane{Failure: errors.New("crashed")}, 0},
 	} {
 		race := &measure.Race{Lanes: []measure.Lane{lane(10 * time.Millisecond), lane(time.Millisecond), c.own}, Rounds: 20}
-		if got := leadOfOwn(stream(1, name), race, rivals); got != c.want {
+		if got := leadOfOwn(Stream(1, name), race, rivals); got != c.want {
 			t.Errorf("%s: lane %d, want %d", name, got, c.want)
 		}
 	}

@@ -72,9 +72,9 @@ func CPUModel() string {
 	return runtime.GOARCH
 }
 
-// stream is a source of randomness of its own for each purpose, all from one seed,
+// Stream is a source of randomness of its own for each purpose, all from one seed,
 // so that one purpose's use of it does not shift another's.
-func stream(seed int64, name string) *rand.Rand {
+func Stream(seed int64, name string) *rand.Rand {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s", seed, name))
 	var s int64
 	for _, b := range sum[:8] {
