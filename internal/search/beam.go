@@ -70,11 +70,33 @@ func NewBeam(o BeamOptions) *Beam {
 // beamEntry is a node in the beam.
 type beamEntry struct {
 	node      Node
+	sight     sight
 	parent    *beamEntry
 	level     int
 	cost      float64 // with penalties
 	plain     float64 // without
 	penalised bool
+}
+
+// sight is what a beam asks of every node. It is found out by the workers, while the
+// node's state is at hand for its cost, and so that nothing is left to be made of
+// states where the level is put together.
+type sight struct {
+	fine, coarse uint64 // keys at the depths by which a pass tells nodes apart and permits them
+	level        int
+	complete     bool
+}
+
+// see looks at a node of a level.
+func (r *beamRun) see(n Node, pass, at int) sight {
+	s := sight{level: level(n, at-1), complete: n.Complete()}
+	if r.o.Passes > 1 {
+		s.fine = n.Key(pass + 1)
+		if pass > 0 {
+			s.coarse = n.Key(pass - 1)
+		}
+	}
+	return s
 }
 
 // structure is a key at a level, with what is permitted.
@@ -136,15 +158,16 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 // level.
 func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 	root := &beamEntry{node: r.m.p.Root, level: level(r.m.p.Root, -1), cost: math.Inf(1), plain: math.Inf(1)}
+	root.sight = r.see(root.node, pass, root.level)
 	if root.node.Complete() {
 		if !r.m.reserve(1) {
 			return nil, errBudget
 		}
-		costs, err := r.costs(ctx, []Node{root.node}, 1)
-		if err != nil {
+		var cost [1]float64
+		if err := r.m.appraise(ctx, cost[:], []Node{root.node}); err != nil {
 			return nil, err
 		}
-		root.cost, root.plain = costs[0], costs[0]
+		root.cost, root.plain = cost[0], cost[0]
 		r.reached(root)
 		return root, nil
 	}
@@ -160,22 +183,19 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 			if r.rng != nil && len(pending) > 1 && r.rng.Float64() >= r.keep {
 				continue
 			}
-			if r.final(e) {
+			if e.final() {
 				r.bless(e, &pending, pass)
 				return e, nil
 			}
 			if r.m.stopped(ctx) { // there may be levels left that cost nothing
 				return nil, errBudget
 			}
-			if !r.idle(e) {
+			if !e.idle() {
 				r.m.steps.Add(1)
-			}
-			if n, ok := e.node.(sibling); ok {
-				e.node = n.Alone()
 			}
 			parents = append(parents, e)
 		}
-		next, err := r.expand(ctx, parents)
+		next, err := r.expand(ctx, parents, pass)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +203,7 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 		pending = next
 		r.frontier = pending[0].node
 		// All of a level are complete or none is.
-		if r.final(pending[0]) {
+		if pending[0].final() {
 			for _, e := range pending {
 				r.reached(e)
 			}
@@ -193,19 +213,16 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 
 // final says that an entry is complete and has no decision to come, not even one
 // with nothing to decide.
-func (r *beamRun) final(e *beamEntry) bool {
-	return e.node.Complete() && e.level >= level(e.node, e.level-1)
-}
+func (e *beamEntry) final() bool { return e.sight.complete && e.level >= e.sight.level }
 
 // take takes the best entry that is not put off by a penalty.
 func (r *beamRun) take(pending *beamHeap, pass int, seen map[uint64]int) (*beamEntry, bool) {
 	for len(*pending) > 0 {
 		e := pending.pop()
 		if r.o.Passes > 1 && !e.penalised {
-			h := e.node.Key(pass + 1)
-			seen[h]++
-			penalty := seen[h]
-			if pass > 0 && !r.permitted[structure{e.level, e.node.Key(pass - 1)}] {
+			seen[e.sight.fine]++
+			penalty := seen[e.sight.fine]
+			if pass > 0 && !r.permitted[structure{e.level, e.sight.coarse}] {
 				penalty += 10
 			}
 			if penalty > 1 {
@@ -226,48 +243,83 @@ func (r *beamRun) take(pending *beamHeap, pass int, seen map[uint64]int) (*beamE
 }
 
 // idle says that an entry has nothing to decide at its level.
-func (r *beamRun) idle(e *beamEntry) bool { return level(e.node, e.level-1) > e.level }
+func (e *beamEntry) idle() bool { return e.sight.level > e.level }
 
 // flush is how many children wait for their costs at once, at most.
 const flush = 1024
 
 // brood are the children of an entry.
 type brood struct {
-	nodes []Node
-	same  []bool    // the same solution as the parent, whose cost it takes over
-	costs []float64 // of the others
-}
-
-// fresh are the children that are to be costed.
-func (b *brood) fresh() []Node {
-	out := make([]Node, 0, len(b.nodes))
-	for i, n := range b.nodes {
-		if !b.same[i] {
-			out = append(out, n)
-		}
-	}
-	return out
+	nodes  []Node
+	same   []bool // the same solution as the parent, whose cost it takes over
+	fresh  int64  // how many are not
+	costs  []float64
+	sights []sight
 }
 
 // breed makes the children of one entry.
-func (r *beamRun) breed(e *beamEntry) brood {
-	if r.idle(e) {
-		return brood{nodes: []Node{e.node}, same: []bool{true}}
+func (r *beamRun) breed(e *beamEntry) *brood {
+	b := &brood{}
+	if e.idle() {
+		b.nodes, b.same = []Node{e.node}, []bool{true}
+	} else {
+		if n, ok := e.node.(sibling); ok {
+			e.node = n.Alone()
+		}
+		b.nodes = e.node.Children(nil)
+		b.same = make([]bool, len(b.nodes))
+		for i, n := range b.nodes {
+			if u, ok := n.(unchanged); ok && u.Unchanged(e.node) {
+				b.same[i] = true
+			} else {
+				b.fresh++
+			}
+		}
 	}
-	nodes := e.node.Children(nil)
-	same := make([]bool, len(nodes))
-	for i, n := range nodes {
-		u, ok := n.(unchanged)
-		same[i] = ok && u.Unchanged(e.node)
-	}
-	return brood{nodes: nodes, same: same}
+	b.costs, b.sights = make([]float64, len(b.nodes)), make([]sight, len(b.nodes))
+	return b
+}
+
+// glance is how many nodes are looked at and costed at once: few enough that their
+// states are still in a cache for the second, many enough that a worker's turn is worth
+// its waking.
+const glance = 32
+
+// look costs the children of an entry of a level, which nobody else knows of yet and
+// which the budget is reserved for, and takes sight of them.
+func (r *beamRun) look(ctx context.Context, b *brood, pass, at, workers int) error {
+	return eachOf((len(b.nodes)+glance-1)/glance, workers, func(part int) error {
+		from := part * glance
+		nodes := b.nodes[from:min(from+glance, len(b.nodes))]
+		var fresh []Node
+		for i, n := range nodes {
+			b.sights[from+i] = r.see(n, pass, at)
+			if !b.same[from+i] {
+				fresh = append(fresh, n)
+			}
+		}
+		costs := make([]float64, len(fresh))
+		if err := r.m.appraise(ctx, costs, fresh); err != nil {
+			return err
+		}
+		for i, n := range nodes {
+			if b.same[from+i] {
+				continue
+			}
+			b.costs[from+i], costs = costs[0], costs[1:]
+			if f, ok := n.(forgetter); ok {
+				f.Forget()
+			}
+		}
+		return nil
+	})
 }
 
 // expand makes the children of a level's entries. Each worker makes and costs those of
 // one entry at a time; then they are put together in the order in which one worker
 // would have made them, so that ties are broken alike.
-func (r *beamRun) expand(ctx context.Context, parents []*beamEntry) (beamHeap, error) {
-	broods := make([]brood, len(parents))
+func (r *beamRun) expand(ctx context.Context, parents []*beamEntry, pass int) (beamHeap, error) {
+	broods := make([]*brood, len(parents))
 	// The budget is handed out in the order of the parents, too: where it does not
 	// last for all, who gets some of it does not depend on the workers.
 	turn := make([]chan bool, len(parents)+1)
@@ -275,16 +327,15 @@ func (r *beamRun) expand(ctx context.Context, parents []*beamEntry) (beamHeap, e
 		turn[i] = make(chan bool, 1)
 	}
 	turn[0] <- true
-	err := eachOf(len(parents), r.m.p.Workers, func(i int) (err error) {
-		broods[i] = r.breed(parents[i])
-		fresh := broods[i].fresh()
-		enough := <-turn[i] && r.m.reserve(int64(len(fresh)))
+	err := eachOf(len(parents), r.m.p.Workers, func(i int) error {
+		b := r.breed(parents[i])
+		broods[i] = b
+		enough := <-turn[i] && r.m.reserve(b.fresh)
 		turn[i+1] <- enough
 		if !enough {
 			return errBudget
 		}
-		broods[i].costs, err = r.costs(ctx, fresh, r.m.p.Workers/len(parents))
-		return err
+		return r.look(ctx, b, pass, parents[i].level+1, r.m.p.Workers/len(parents))
 	})
 	if err != nil {
 		return nil, err
@@ -298,10 +349,10 @@ func (r *beamRun) expand(ctx context.Context, parents []*beamEntry) (beamHeap, e
 		waiting = waiting[:0]
 	}
 	for i, e := range parents {
-		costs := broods[i].costs
-		for j, n := range broods[i].nodes {
-			c := &beamEntry{node: n, parent: e, level: e.level + 1}
-			if broods[i].same[j] {
+		b := broods[i]
+		for j, n := range b.nodes {
+			c := &beamEntry{node: n, sight: b.sights[j], parent: e, level: e.level + 1}
+			if b.same[j] {
 				c.cost, c.plain = e.cost, e.plain
 				next.push(c)
 				continue
@@ -309,7 +360,7 @@ func (r *beamRun) expand(ctx context.Context, parents []*beamEntry) (beamHeap, e
 			if len(waiting) == flush {
 				settle()
 			}
-			c.plain, costs = costs[0], costs[1:]
+			c.plain = b.costs[j]
 			next.push(c)
 			waiting = append(waiting, c)
 		}
@@ -317,19 +368,6 @@ func (r *beamRun) expand(ctx context.Context, parents []*beamEntry) (beamHeap, e
 	settle()
 	next.order()
 	return next, nil
-}
-
-// costs are those of nodes that nobody else knows of yet and that the budget is
-// reserved for.
-func (r *beamRun) costs(ctx context.Context, nodes []Node, workers int) ([]float64, error) {
-	costs := make([]float64, len(nodes))
-	err := r.m.appraiseWide(ctx, costs, nodes, workers)
-	for _, n := range nodes {
-		if f, ok := n.(forgetter); ok {
-			f.Forget()
-		}
-	}
-	return costs, err
 }
 
 // bless permits the structures of what is about as good as the best of a pass.

@@ -90,19 +90,6 @@ func (m *meter) appraise(ctx context.Context, dst []float64, batch []Node) error
 	return nil
 }
 
-// appraiseWide is appraise with so many workers.
-func (m *meter) appraiseWide(ctx context.Context, dst []float64, batch []Node, workers int) error {
-	const least = 16 // nodes a worker, below which waking it costs more
-	workers = min(workers, len(batch)/least)
-	if workers <= 1 {
-		return m.appraise(ctx, dst, batch)
-	}
-	return eachOf(workers, workers, func(w int) error {
-		from, to := len(batch)*w/workers, len(batch)*(w+1)/workers
-		return m.appraise(ctx, dst[from:to], batch[from:to])
-	})
-}
-
 // eachOf calls f for each of n, on so many goroutines, and returns the error of the
 // first of them that failed.
 func eachOf(n, workers int, f func(i int) error) error {

@@ -13,7 +13,7 @@ import (
 // bytes: three quarters of the 1 GB that a search may take. Whoever sets GOGC or
 // GOMEMLIMIT knows better.
 const (
-	roomPercent = 800
+	roomPercent = 3200
 	roomLimit   = 768 << 20
 )
 
