@@ -57,7 +57,7 @@ const failCost = 1e6
 
 // warner predicts what works, for the initial configurations; nil when nothing failed.
 func (b *bayesian) warner(h *history, rng *rand.Rand) (*forest.Forest, error) {
-	if !h.opts.Feasibility.Warned {
+	if h.opts.Feasibility.Unwarned {
 		return nil, nil
 	}
 	f, _, err := b.feasibility(h, b.gather(h), rng)

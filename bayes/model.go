@@ -27,8 +27,8 @@ type data struct {
 // encoder turns points into the surrogate's inputs.
 func (o *Options) encoder(s *space.Space) *space.Encoder {
 	e := space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs}
-	if o.Surrogate.Metric != "" {
-		m, _ := space.ParseMetric(o.Surrogate.Metric) // Validate has read it
+	e.Any, _ = space.ParseMetric(o.Surrogate.AnyMetric) // Validate has read both
+	if m, err := space.ParseMetric(o.Surrogate.Metric); err == nil {
 		e.Metrics = []space.Metric{m}
 	}
 	return s.Encoder(e)
@@ -42,13 +42,20 @@ func (o *Options) failing(s *space.Space) *space.Encoder {
 	return s.Encoder(space.EncodeOptions{NoLog: o.Surrogate.NoLogInputs, Metrics: []space.Metric{space.Kendall, space.Spearman}})
 }
 
+// mostScales is the number of length scales that one permutation may have.
+const mostScales = space.Pairs * (space.Pairs - 1) / 2
+
 // dims groups the columns of an encoder under length scales.
 func (o *Options) dims(s *space.Space, enc *space.Encoder) []gp.Dim {
 	params := s.Params()
+	columns := make([]int, len(params))
+	for _, c := range enc.Columns() {
+		columns[c.Param]++
+	}
 	var out []gp.Dim
 	groups, last := 0, -1
 	for _, c := range enc.Columns() {
-		shared := !o.Surrogate.ScalePerColumn || params[c.Param].Type != space.Permutation
+		shared := o.Surrogate.OneScale || columns[c.Param] > mostScales
 		if c.Param != last || !shared {
 			groups++
 		}

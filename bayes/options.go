@@ -108,6 +108,9 @@ type Surrogate struct {
 	// Metric overrides the permutation metric of every parameter: spearman,
 	// kendall, hamming or naive; default: each parameter's own.
 	Metric string `json:"metric,omitempty"`
+	// AnyMetric is that of parameters that name none; default: kendall of up to
+	// space.Pairs elements, spearman of more. The paper's is spearman.
+	AnyMetric string `json:"any_metric,omitempty"`
 	// Prior of the hyperparameters; default GammaPrior.
 	Prior Prior `json:"prior,omitempty"`
 	// Draws of hyperparameters are averaged over while there are at most 30
@@ -118,9 +121,10 @@ type Surrogate struct {
 	// MeasuredNoise counts the deviation that an outcome comes with as noise of its
 	// own, and improves on the best that is predicted instead of the best measured.
 	MeasuredNoise bool `json:"measured_noise,omitempty"`
-	// ScalePerColumn gives a permutation a length scale for each of its columns,
-	// as the paper's program has it, instead of one, as its section 3.2 says.
-	ScalePerColumn bool `json:"scale_per_column,omitempty"`
+	// OneScale gives a permutation one length scale, as section 3.2 of the paper says,
+	// instead of one for each of its columns, as the paper's program has. Those of more
+	// than 28 columns have one in any case.
+	OneScale bool `json:"one_scale,omitempty"`
 	// Samples random hyperparameters are tried, Refine of them improved, by at
 	// most Evals likelihood evaluations each, whenever a full fit is made.
 	// Default 20, 3, 40.
@@ -179,9 +183,10 @@ type Feasibility struct {
 	// which of two is first or as the position of each, whichever explains the failures
 	// with fewer splits. By default it has the inputs of the surrogate, as in the paper.
 	TwoViews bool `json:"two_views,omitempty"`
-	// Warned makes the initial configurations, once one has failed, the first of 20
-	// random ones that rather works than not.
-	Warned bool `json:"warned,omitempty"`
+	// Unwarned chooses the initial configurations at random, as the paper does, also
+	// once one has failed; by default each is then the first of 20 random ones that
+	// rather works than not.
+	Unwarned bool `json:"unwarned,omitempty"`
 	// NoThreshold drops the random minimum probability of feasibility.
 	NoThreshold bool `json:"no_threshold,omitempty"`
 	// Threshold is the greatest of the eleven equally likely minimum
@@ -217,8 +222,8 @@ func (o Options) Validate() error {
 			}
 		}
 	}
-	if o.Surrogate.Metric != "" {
-		if _, err := space.ParseMetric(o.Surrogate.Metric); err != nil {
+	for _, name := range []string{o.Surrogate.Metric, o.Surrogate.AnyMetric} {
+		if _, err := space.ParseMetric(name); name != "" && err != nil {
 			bad("%w", err)
 		}
 	}

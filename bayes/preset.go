@@ -10,9 +10,9 @@ import (
 func paper() Options {
 	return Options{
 		Initial:     10,
-		Surrogate:   Surrogate{LogObjective: On, ScalePerColumn: true, Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
+		Surrogate:   Surrogate{LogObjective: On, AnyMetric: "spearman", Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
-		Feasibility: Feasibility{Threshold: 0.1},
+		Feasibility: Feasibility{Threshold: 0.1, Unwarned: true},
 	}
 }
 
@@ -71,10 +71,10 @@ var presets = []preset{
 	{"spread-start", "default, with initial configurations that have least in common", Options{Design: Spread}},
 	{"balanced-start", "default, with a first configuration in the middle and others that have least in common", Options{Design: Balanced}},
 	{"scaled-prior", "default, with length scales that grow with the number of parameters", Options{Surrogate: Surrogate{Prior: ScaledPrior}}},
-	{"pairs", "default, with orders compared pair by pair, a scale for each, the scaled prior and a start that heeds failures", Options{
-		Surrogate:   Surrogate{Metric: "kendall", ScalePerColumn: true, Prior: ScaledPrior},
-		Feasibility: Feasibility{Warned: true},
-	}},
+	{"positions", "default, with orders compared element by element, as in the paper", Options{Surrogate: Surrogate{AnyMetric: "spearman"}}},
+	{"one-scale", "default, with one length scale for an order", Options{Surrogate: Surrogate{OneScale: true}}},
+	{"unwarned", "default, with random initial configurations whatever fails", Options{Feasibility: Feasibility{Unwarned: true}}},
+	{"two-views", "default, whose model of failures sees orders pair by pair or by position", Options{Feasibility: Feasibility{TwoViews: true}}},
 	{"draws", "default, averaged over draws of hyperparameters", Options{Surrogate: Surrogate{Draws: 8}}},
 	{"warp", "default, with the scales of numbers bent", Options{Surrogate: Surrogate{Warp: true}}},
 	{"adaptive", "default, with a reach that follows its luck", Options{Acquisition: Acquisition{Adaptive: true}}},

@@ -29,6 +29,24 @@ type Encoder struct {
 type EncodeOptions struct {
 	NoLog   bool     // measure distances between values even where Log is set
 	Metrics []Metric // of every permutation, each with its columns; nil: each one's own
+	Any     Metric   // of permutations whose own is AnyMetric; see Pairs
+}
+
+// Pairs is how many elements a permutation has at most for Kendall's metric to be its
+// own where none is named: the columns, one to a pair, are as many as their square.
+// Larger ones have Spearman's.
+const Pairs = 8
+
+func (o EncodeOptions) own(p *Param) Metric {
+	switch {
+	case p.Metric != AnyMetric:
+		return p.Metric
+	case o.Any != AnyMetric:
+		return o.Any
+	case p.Size <= Pairs:
+		return Kendall
+	}
+	return Spearman
 }
 
 // Encoder returns the space's encoder. Columns: one per numeric or categorical
@@ -51,7 +69,7 @@ func (s *Space) Encoder(o EncodeOptions) *Encoder {
 			}
 		}
 		if metrics == nil {
-			metrics = []Metric{p.Metric}
+			metrics = []Metric{o.own(p)}
 		}
 		e.metrics = append(e.metrics, metrics)
 		for part, m := range metrics {

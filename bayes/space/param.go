@@ -36,13 +36,14 @@ func (t Type) String() string {
 type Metric uint8
 
 const (
-	Spearman Metric = iota // squared displacement of each element; the default
-	Kendall                // number of pairs in another order
-	Hamming                // number of positions with another element
-	Naive                  // same or not
+	AnyMetric Metric = iota // the model's choice
+	Spearman                // squared displacement of each element
+	Kendall                 // number of pairs in another order
+	Hamming                 // number of positions with another element
+	Naive                   // same or not
 )
 
-var metricNames = [...]string{"spearman", "kendall", "hamming", "naive"}
+var metricNames = [...]string{"any", "spearman", "kendall", "hamming", "naive"}
 
 func (m Metric) String() string {
 	if int(m) < len(metricNames) {
@@ -53,10 +54,10 @@ func (m Metric) String() string {
 
 // ParseMetric reads the name of a permutation metric.
 func ParseMetric(s string) (Metric, error) {
-	if i := slices.Index(metricNames[:], strings.ToLower(s)); i >= 0 {
+	if i := slices.Index(metricNames[:], strings.ToLower(s)); i > 0 {
 		return Metric(i), nil
 	}
-	return 0, fmt.Errorf("unknown permutation metric %q; there are %s", s, strings.Join(metricNames[:], ", "))
+	return 0, fmt.Errorf("unknown permutation metric %q; there are %s", s, strings.Join(metricNames[1:], ", "))
 }
 
 // Param is one parameter. Only the fields of its Type are used.
