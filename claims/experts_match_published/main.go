@@ -41,12 +41,13 @@ var published = []string{
 	"interpolate", "lens_blur", "local_laplacian", "max_filter", "nl_means", "stencil_chain", "unsharp",
 }
 
-// sizes of inputs and output where the two Generators' estimates do not agree.
+// sizes of inputs and output where the two Generators' estimates do not agree, or their
+// outputs at those: camera_pipe's there is cut to whole pairs of the widest vectors.
 var sizes = map[string]struct {
 	inputs []string
 	output string
 }{
-	"camera_pipe":              {[]string{"[2624,1976]", "[4,3]", "[4,3]"}, "[2592,1952,3]"},
+	"camera_pipe":              {[]string{"[2624,1976]", "[4,3]", "[4,3]"}, "[2560,1952,3]"},
 	"depthwise_separable_conv": {[]string{"[32,112,112,4]", "[1,32,3,3]", "[16,32]", "[16]"}, "[16,112,112,4]"},
 }
 
