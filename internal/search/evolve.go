@@ -29,6 +29,9 @@ type EvolveOptions struct {
 	Judge   *Judge
 	Choices int
 	Judged  float64
+	// Given are complete schedules to begin with beside the prototypes, the likeliest
+	// first: what a search guided by the model found.
+	Given []Candidate
 }
 
 // EvolveDefaults is what New uses: without a judge.
@@ -55,8 +58,8 @@ func (o EvolveOptions) Validate() error {
 	return nil
 }
 
-// Evolve proposes the prototypes first and then changes of the best schedules
-// measured so far. Which changes is learned while it goes (see credit): a move is
+// Evolve begins with what it was given and the prototypes (see begin) and goes on with
+// changes of the best schedules measured so far. Which changes is learned while it goes (see credit): a move is
 // paid by how much faster its result is than what it started from, in logarithms,
 // and twice that where the result is the best so far. Where there is a judge most
 // proposals are the most promising of several changes: making one takes a thousandth of
@@ -68,9 +71,38 @@ type Evolve struct {
 	mover  *mover
 	credit *credit
 	seen   seen
-	first  []Candidate // prototypes not yet proposed
+	first  []Candidate // given and prototypes, not yet proposed
+	begun  int         // candidates chosen while there were such
 	best   []member    // fastest first
 	born   map[uint64]birth
+}
+
+// promptly is how many candidates are of those to begin with before the best of them are
+// changed. From then on they and changes take turns: where building one takes seconds,
+// going through dozens that are much alike would be all that a budget is good for.
+const promptly = 12
+
+// spread is the step in which given candidates are gone through: those next to each
+// other in what the model thinks of them are much alike.
+const spread = 4
+
+// begin merges what was given with the prototypes: one of these, one of those.
+func begin(given, prototypes []Candidate) []Candidate {
+	var apart, out []Candidate
+	for k := range spread {
+		for i := k; i < len(given); i += spread {
+			apart = append(apart, given[i])
+		}
+	}
+	for i := range max(len(apart), len(prototypes)) {
+		if i < len(apart) {
+			out = append(out, apart[i])
+		}
+		if i < len(prototypes) {
+			out = append(out, prototypes[i])
+		}
+	}
+	return out
 }
 
 type member struct {
@@ -96,7 +128,7 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 		panic(err)
 	}
 	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, first: Prototypes(sp), born: map[uint64]birth{}}
+		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
 }
 
 // Propose implements Strategy.
@@ -124,30 +156,44 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 // be an old one.
 func (e *Evolve) choose() (Candidate, birth, bool) {
 	if len(e.first) > 0 {
-		c := e.first[0]
-		e.first = e.first[1:]
-		return c, birth{}, true
+		e.begun++
+		if e.begun <= promptly || e.begun%2 == 0 || len(e.best) == 0 {
+			i := e.mostPromising(e.first)
+			c := e.first[i]
+			e.first = slices.Delete(e.first, i, i+1)
+			return c, birth{}, true
+		}
 	}
 	if e.o.Judge == nil || len(e.best) == 0 || e.rng.Float64() >= e.o.Judged {
 		return e.next()
 	}
-	var chosen Candidate
-	var born birth
-	least, found := math.Inf(1), false
+	var made []Candidate
+	var births []birth
 	for range e.o.Choices {
-		c, b, ok := e.next()
-		if !ok || e.seen[c.Hash] {
-			continue
-		}
-		promise, known := e.o.Judge.promise(c.State)
-		if !known {
-			promise = math.Inf(1)
-		}
-		if !found || promise < least {
-			chosen, born, least, found = c, b, promise, true
+		if c, b, ok := e.next(); ok && !e.seen[c.Hash] {
+			made, births = append(made, c), append(births, b)
 		}
 	}
-	return chosen, born, found
+	if len(made) == 0 {
+		return Candidate{}, birth{}, false
+	}
+	i := e.mostPromising(made)
+	return made[i], births[i], true
+}
+
+// mostPromising is the index of the candidate that the judge would measure; the first
+// one where it does not know yet.
+func (e *Evolve) mostPromising(cs []Candidate) int {
+	best, least := 0, math.Inf(1)
+	if e.o.Judge == nil {
+		return best
+	}
+	for i, c := range cs {
+		if promise, known := e.o.Judge.promise(c.State); known && promise < least {
+			best, least = i, promise
+		}
+	}
+	return best
 }
 
 // next makes one candidate, which may be an old one.

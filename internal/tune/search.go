@@ -144,7 +144,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 		if err != nil {
 			return nil, err
 		}
-		begin = append(begin, found...)
+		o.Given = found
 		if t.o.Judge {
 			o.Judge = search.NewJudge(t.space, model)
 		}

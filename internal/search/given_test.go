@@ -1,0 +1,49 @@
+package search
+
+import (
+	"math/rand"
+	"testing"
+)
+
+// What evolution is given comes among the first with the prototypes, all of it in the
+// end, and what came first is changed before all of it has been measured.
+func TestGivenTakeTurns(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 2)
+	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range given {
+		given[i].Origin = "given"
+	}
+	o := EvolveDefaults()
+	o.Given = given
+	var kinds []string
+	run(t, NewEvolve(sp, rand.New(rand.NewSource(1)), o), 120, 1, func(c Candidate) Outcome {
+		kind := "changed"
+		switch {
+		case c.Origin == "given":
+			kind = "given"
+		case len(c.Origin) > 10 && c.Origin[:10] == "prototype:":
+			kind = "prototype"
+		}
+		kinds = append(kinds, kind)
+		return Outcome{Candidate: c, OK: true, Seconds: pretend(c)}
+	})
+	count := func(from, to int) map[string]int {
+		n := map[string]int{}
+		for _, k := range kinds[from:to] {
+			n[k]++
+		}
+		return n
+	}
+	if n := count(0, promptly); n["given"] != promptly/2 || n["prototype"] != promptly/2 {
+		t.Errorf("it began with %v", n)
+	}
+	if n := count(promptly, 3*promptly); n["changed"] < promptly-1 || n["given"] == 0 || n["prototype"] == 0 {
+		t.Errorf("it went on with %v", n)
+	}
+	if n := count(0, len(kinds)); n["given"] != len(given) || n["prototype"] != len(Prototypes(sp)) {
+		t.Errorf("in the end it was %v, of %d given and %d prototypes", n, len(given), len(Prototypes(sp)))
+	}
+}
