@@ -179,9 +179,9 @@ type Feasibility struct {
 	Off bool `json:"off,omitempty"`
 	// Penalty gives failures the worst value seen instead of modelling them.
 	Penalty bool `json:"penalty,omitempty"`
-	// TwoViews lets the model of failures see permutations either as
-	// which of two is first or as the position of each, whichever explains the failures
-	// with fewer splits. By default it has the inputs of the surrogate, as in the paper.
+	// TwoViews lets the model of failures see permutations either as which of two is
+	// first or as the position of each, whichever explains the failures with fewer
+	// splits. By default it has the inputs of the surrogate, as in the paper.
 	TwoViews bool `json:"two_views,omitempty"`
 	// Unwarned chooses the initial configurations at random, as the paper does, also
 	// once one has failed; by default each is then the first of 20 random ones that

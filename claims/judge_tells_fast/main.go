@@ -10,13 +10,14 @@
 package main
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/protuner/protuner/claims/claim"
 	"github.com/protuner/protuner/claims/problem"
@@ -147,9 +148,6 @@ func (s *score) take(predicted, seconds []float64) {
 // order lists indices, the least value first.
 func order(values []float64) []int {
 	out := make([]int, len(values))
-	for i := range out {
-		out[i] = i
-	}
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	floats.ArgsortStable(slices.Clone(values), out)
 	return out
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/tune"
@@ -160,10 +160,7 @@ func (c *Comparison) adjust() {
 // them stays below the level they are compared with (Holm 1979).
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	floats.ArgsortStable(slices.Clone(p), order)
 	out, most := make([]float64, len(p)), 0.0
 	for rank, i := range order {
 		most = math.Max(most, math.Min(1, p[i]*float64(len(p)-rank)))

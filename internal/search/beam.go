@@ -259,13 +259,13 @@ type brood struct {
 
 // breed makes the children of one entry.
 func (r *beamRun) breed(e *beamEntry) *brood {
+	if n, ok := e.node.(sibling); ok {
+		e.node = n.Alone()
+	}
 	b := &brood{}
 	if e.idle() {
 		b.nodes, b.same = []Node{e.node}, []bool{true}
 	} else {
-		if n, ok := e.node.(sibling); ok {
-			e.node = n.Alone()
-		}
 		b.nodes = e.node.Children(nil)
 		b.same = make([]bool, len(b.nodes))
 		for i, n := range b.nodes {

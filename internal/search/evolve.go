@@ -59,11 +59,11 @@ func (o EvolveOptions) Validate() error {
 }
 
 // Evolve begins with what it was given and the prototypes (see begin) and goes on with
-// changes of the best schedules measured so far. Which changes is learned while it goes (see credit): a move is
-// paid by how much faster its result is than what it started from, in logarithms,
-// and twice that where the result is the best so far. Where there is a judge most
-// proposals are the most promising of several changes: making one takes a thousandth of
-// the time that measuring it does.
+// changes of the best schedules measured so far. Which changes is learned while it goes
+// (see credit): a move is paid by how much faster its result is than what it started
+// from, in logarithms, and twice that where the result is the best so far. Where there
+// is a judge most proposals are the most promising of several changes: making one takes
+// a thousandth of the time that measuring it does.
 type Evolve struct {
 	sp     *space.Space
 	rng    *rand.Rand

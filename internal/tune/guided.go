@@ -15,8 +15,7 @@ import (
 
 // A search guided by the model takes a sixth of the budget, half a minute at most,
 // before anything is measured; what it found, of each kind the best, is measured among
-// the first.
-// One that measures by itself (ProTuner's cost+real) may take all of it.
+// the first. One that measures by itself (ProTuner's cost+real) may take all of it.
 const (
 	modelShare = 6
 	modelMost  = 30 * time.Second

@@ -133,23 +133,30 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 		return search.NewBegun(begin, then), err
 	}
 	o := search.EvolveDefaults()
-	model, err := t.model()
-	switch {
-	case errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search:
-		t.events.note("%v; measuring from the start", err) // the default works with every Halide
-	case err != nil:
-		return nil, err
-	case !spent:
-		found, err := t.guided(ctx, model, stop)
-		if err != nil {
+	if !spent {
+		err := t.askModel(ctx, stop, &o)
+		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
+			t.events.note("%v; measuring from the start", err) // the default works with every Halide
+		} else if err != nil {
 			return nil, err
-		}
-		o.Given = found
-		if t.o.Judge {
-			o.Judge = search.NewJudge(t.space, model)
 		}
 	}
 	return search.NewBegun(begin, search.NewEvolve(t.space, random, o)), nil
+}
+
+// askModel gives evolution what the model finds, and a judge.
+func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}, o *search.EvolveOptions) error {
+	model, err := t.model()
+	if err != nil {
+		return err
+	}
+	if o.Given, err = t.guided(ctx, model, stop); err != nil {
+		return err
+	}
+	if t.o.Judge {
+		o.Judge = search.NewJudge(t.space, model)
+	}
+	return nil
 }
 
 // recall gives the strategy what earlier runs measured under this key.
