@@ -62,6 +62,7 @@ Json bound_json(const Bound &b, const Symbols &symbols) {
         j.set("expr", expr_json(b.formula, symbols));
     }
     set_if(j, "depends_on_estimate", b.depends_on_estimate);
+    set_if(j, "uses_parameter", b.uses_parameter);
     return j;
 }
 
@@ -105,7 +106,10 @@ Json loop_json(const Node &n, const Stage &s, const Loop &l) {
     set_if(j, "rvar", l.rvar);
     j.set("pure_dim", l.pure_dim).set("computed_dim", l.computed_dim);
     if (l.computed_dim >= 0) return j;
-    if (l.constant) return j.set("const", pair_json(l.constant->first, l.constant->second));
+    if (l.constant) {
+        set_if(j, "uses_parameter", l.uses_parameter);
+        return j.set("const", pair_json(l.constant->first, l.constant->second));
+    }
     try {
         const Symbols symbols = region_symbols(n);
         return j.set("min", expr_json(l.min, symbols)).set("max", expr_json(l.max, symbols));

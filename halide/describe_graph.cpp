@@ -288,7 +288,11 @@ private:
     void describe_loops(Node &n, int s, const Scope<Interval> &pure_scope) {
         const StageSchedule &schedule = definition(n, s).schedule();
         std::map<std::string, Interval> domain;
-        for (const ReductionVariable &rv : schedule.rvars()) domain[rv.var] = concrete(rv);
+        std::set<std::string> by_parameter;
+        for (const ReductionVariable &rv : schedule.rvars()) {
+            domain[rv.var] = concrete(rv);
+            if (Estimates::used_by(rv.min) || Estimates::used_by(rv.extent)) by_parameter.insert(rv.var);
+        }
         for (const Dim &dim : schedule.dims()) {
             Interval in;
             if (domain.count(dim.var)) {
@@ -314,6 +318,7 @@ private:
             if (l.computed_dim < 0) {
                 auto lo = as_const_int(l.min), hi = as_const_int(l.max);
                 if (lo && hi) l.constant = std::make_pair(*lo, *hi);
+                l.uses_parameter = by_parameter.count(l.var) > 0;
                 if (lo && hi && *hi < *lo) {
                     throw DescribeError("Func " + n.name + ": stage " + n.stages[s].name + " has an empty loop " + l.var +
                                         "; leave the stage out, or estimate parameters so that its RDom is not empty");
@@ -348,6 +353,10 @@ private:
             scope.push(rv.var, Interval(symbol(n.func, rv.var, "min"), symbol(n.func, rv.var, "max")));
         }
         if (n.must_inline.empty()) {
+            // Applying estimates first, as Adams2019 does, hides what parameters decide.
+            std::map<std::string, Box> as_compiled;
+            const bool parametric = Estimates::used_by(body);
+            if (parametric) as_compiled = boxes_required(body, scope, value_bounds);
             for (const auto &box : boxes_required(Estimates::apply(body), scope, value_bounds)) {
                 auto producer = index.find(box.first);
                 if (producer == index.end() || box.first == n.func.name()) continue;
@@ -358,6 +367,11 @@ private:
                 const Node &p = g.nodes[e.producer];
                 for (size_t d = 0; d < box.second.size(); d++) {
                     e.bounds.push_back(edge_bounds(n, stage, p, (int)d, box.second[d]));
+                    if (!parametric) continue;
+                    const Box &open = as_compiled[box.first];
+                    const Interval end = d < open.size() ? open[d] : Interval::everything();
+                    mark_parameter(e.bounds.back().first, end.min);
+                    mark_parameter(e.bounds.back().second, end.max);
                 }
                 stage.edges.push_back(e);
                 n.pointwise &= uses.pointwise;
@@ -392,6 +406,12 @@ private:
     static Parameter input_of(const Function &f) {
         const Call *c = f.has_extern_definition() || f.has_update_definition() ? nullptr : f.is_wrapper();
         return c && c->call_type == Call::Image ? c->param : Parameter();
+    }
+
+    // A formula's extent is no constant anyway.
+    static void mark_parameter(Bound &b, const Expr &as_compiled) {
+        const bool known = !as_compiled.same_as(Interval::pos_inf()) && !as_compiled.same_as(Interval::neg_inf());
+        b.uses_parameter = b.affine && (!known || Estimates::used_by(simplify(as_compiled)));
     }
 
     // The whole of a Func as estimated.

@@ -63,6 +63,7 @@ struct LoadJacobian {
 struct Bound {
     Halide::Expr formula;
     bool affine = false, uses_max = false, depends_on_estimate = false;
+    bool uses_parameter = false;  // a parameter known only at run time decides it
     int64_t coeff = 0, constant = 0;
     int loop = 0;
 };
@@ -77,6 +78,7 @@ struct Edge {
 struct Loop {
     std::string var;
     bool pure = false, rvar = false;
+    bool uses_parameter = false;  // as of Bound, where it is constant
     int pure_dim = -1;
     int computed_dim = -1;
     std::optional<std::pair<int64_t, int64_t>> constant;

@@ -85,6 +85,26 @@ public:
     }
 };
 
+// Bounds that a scalar input decides: constants as estimated, unknown when compiled.
+class Parametric : public Generator<Parametric> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Input<int32_t> levels{"levels"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x"), k("k");
+        Func power("power"), level("level");
+        power(x, k) = pow(input(x), k);
+        level(x, k) = power(x, k) + power(x + 1, k);
+        Expr below = clamp(cast<int>(input(x)), 0, levels - 2);
+        output(x) = level(x, below) + level(x, below + 1);
+        levels.set_estimate(4);
+        input.set_estimates({{0, 1025}});
+        output.set_estimates({{0, 1024}});
+    }
+};
+
 // Types that are neither bytes, words nor floats, and scalar inputs of several.
 class Types : public Generator<Types> {
 public:
@@ -314,6 +334,7 @@ HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)
 HALIDE_REGISTER_GENERATOR(MultiOutput, multi_output)
 HALIDE_REGISTER_GENERATOR(ExternStage, extern_stage)
 HALIDE_REGISTER_GENERATOR(Predicate, predicate)
+HALIDE_REGISTER_GENERATOR(Parametric, parametric)
 HALIDE_REGISTER_GENERATOR(Types, types)
 HALIDE_REGISTER_GENERATOR(Boundary, boundary)
 HALIDE_REGISTER_GENERATOR(Gather, gather)

@@ -124,10 +124,14 @@ type Loop struct {
 	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
 	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
 	// Max(d) of the region computed.
-	ComputedDim int       `json:"computed_dim"`
-	Const       *[2]int64 `json:"const,omitempty"`
-	Min         *Expr     `json:"min,omitempty"`
-	Max         *Expr     `json:"max,omitempty"`
+	ComputedDim int `json:"computed_dim"`
+	// UsesParameter says that Const is what estimates of parameters make of it.
+	UsesParameter bool      `json:"uses_parameter,omitempty"`
+	Const         *[2]int64 `json:"const,omitempty"`
+	Min           *Expr     `json:"min,omitempty"`
+	Max           *Expr     `json:"max,omitempty"`
+
+	estimated bool // Const is no constant: see AsCompiled
 }
 
 // Edge is a producer-consumer relation from a stage to a Func it reads.
@@ -157,7 +161,11 @@ type Bound struct {
 	Dim               int   `json:"dim,omitempty"`
 	UsesMax           bool  `json:"uses_max,omitempty"`
 	DependsOnEstimate bool  `json:"depends_on_estimate,omitempty"`
-	Expr              *Expr `json:"expr,omitempty"`
+	// UsesParameter says that what it is at run time a parameter decides. Estimates were
+	// put in for those of the consumer's body before the bounds were taken, as Adams2019
+	// does, so that DependsOnEstimate does not tell.
+	UsesParameter bool  `json:"uses_parameter,omitempty"`
+	Expr          *Expr `json:"expr,omitempty"`
 }
 
 // Jacobian is the derivative of a load's coordinates (rows: the producer's

@@ -1,6 +1,9 @@
 package pipeline
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // The three relations between regions (Adams et al. 2019, section 3.1), with the
 // rules of Halide's Adams2019 for which extents stay constants of the compiled
@@ -10,6 +13,35 @@ import "math"
 // union with another span is that span.
 func EmptySpan() Span {
 	return Span{Min: math.MaxInt64, Max: math.MinInt64, Constant: true}
+}
+
+// AsCompiled is p with nothing constant that parameters decide, of which Halide has no
+// estimates when it compiles. Adams2019 takes those for constants; p and the result
+// share all else.
+func (p *Pipeline) AsCompiled() *Pipeline {
+	out := *p
+	out.Funcs = slices.Clone(p.Funcs)
+	for f := range out.Funcs {
+		fn := &out.Funcs[f]
+		fn.Stages = slices.Clone(fn.Stages)
+		for s := range fn.Stages {
+			st := &fn.Stages[s]
+			st.Loops, st.Edges = slices.Clone(st.Loops), slices.Clone(st.Edges)
+			for i := range st.Loops {
+				st.Loops[i].estimated = st.Loops[i].UsesParameter
+			}
+			for e := range st.Edges {
+				edge := &st.Edges[e]
+				edge.Bounds = slices.Clone(edge.Bounds)
+				for d := range edge.Bounds {
+					for _, b := range []*Bound{&edge.Bounds[d].Min, &edge.Bounds[d].Max} {
+						b.DependsOnEstimate = b.DependsOnEstimate || b.UsesParameter
+					}
+				}
+			}
+		}
+	}
+	return &out
 }
 
 // RegionComputed sets dst to the region computed of f where the given region is
@@ -37,7 +69,7 @@ func (s *Stage) LoopNest(computed, dst []Span) {
 		case l.ComputedDim >= 0:
 			dst[i] = computed[l.ComputedDim]
 		case l.Const != nil:
-			dst[i] = Span{Min: l.Const[0], Max: l.Const[1], Constant: true}
+			dst[i] = Span{Min: l.Const[0], Max: l.Const[1], Constant: !l.estimated}
 		default:
 			dst[i] = Span{Min: l.Min.Eval(computed), Max: l.Max.Eval(computed)}
 		}

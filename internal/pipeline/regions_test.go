@@ -150,6 +150,27 @@ func TestConstancy(t *testing.T) {
 	}
 }
 
+// What a parameter decides is a constant to Adams2019 and none to Halide.
+func TestAsCompiled(t *testing.T) {
+	theirs := &Pipeline{Funcs: []Func{{Stages: []Stage{{
+		Loops: []Loop{{ComputedDim: -1, Const: &[2]int64{0, 7}, UsesParameter: true}, {ComputedDim: -1, Const: &[2]int64{0, 2}}},
+		Edges: []Edge{{Bounds: []Bounds{{Max: Bound{Const: 3, UsesParameter: true}}, {Max: Bound{Const: 3}}}}},
+	}}}}}
+	constant := func(p *Pipeline) []bool {
+		st := &p.Funcs[0].Stages[0]
+		loops, required := make([]Span, 2), []Span{EmptySpan(), EmptySpan()}
+		st.LoopNest(nil, loops)
+		st.Edges[0].Footprint(loops, required)
+		return []bool{loops[0].Constant, loops[1].Constant, required[0].Constant, required[1].Constant}
+	}
+	if got := constant(theirs.AsCompiled()); !reflect.DeepEqual(got, []bool{false, true, false, true}) {
+		t.Errorf("constant as compiled: %v", got)
+	}
+	if got := constant(theirs); !reflect.DeepEqual(got, []bool{true, true, true, true}) {
+		t.Errorf("constant as estimated, once AsCompiled was asked for: %v", got)
+	}
+}
+
 func TestEmptySpan(t *testing.T) {
 	if e := EmptySpan(); e.Min != math.MaxInt64 || e.Max != math.MinInt64 || !e.Constant {
 		t.Errorf("%v", e)

@@ -170,6 +170,42 @@ func TestPrototypesDiffer(t *testing.T) {
 	}
 }
 
+// Those that keep apart what several Funcs read compute it at root, and inline nothing
+// else than light Funcs and those that are not computed more than a few times for it.
+func TestPrototypesApart(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 2)
+	shared := funcs(t, sp, "grad_x", "grad_y", "luma")
+	for _, want := range []struct {
+		origin string
+		root   bool
+	}{{"prototype:strips-32-apart-few", true}, {"prototype:strips-32-light", false}} {
+		cs := Prototypes(sp)
+		i := slices.IndexFunc(cs, func(c Candidate) bool { return c.Origin == want.origin })
+		if i < 0 {
+			t.Fatalf("there is no %s", want.origin)
+		}
+		for _, d := range cs[i].State.Trace() {
+			if d.Kind == space.Compute && slices.Contains(shared, d.Func) && d.Compute.Equal(space.Root) != want.root {
+				t.Errorf("%s:\n%s", want.origin, sp.FormatTrace(cs[i].State.Trace()))
+				break
+			}
+		}
+	}
+	// A blur's rows are three taps of its columns, which come in three of it.
+	sp = newSpace(t, "unsharp.h21", 2)
+	p := grouped(sp, grouping{inlined: few, rows: 8}, func(p *plan, f int, owner space.Reader) bool {
+		at, ok := p.strip(owner.Func, owner.Stage, 1)
+		p.at(f, at, at)
+		return ok
+	})
+	for f := range p.place {
+		fn := sp.Pipeline().Funcs[f]
+		if p.place[f].Kind == space.Inline && !isLight(sp, f) && (len(sp.Readers(f)) != 1 || sp.Calls(f) > fewTimes) {
+			t.Errorf("%s is inlined", fn.Name)
+		}
+	}
+}
+
 func TestCreditFollowsPay(t *testing.T) {
 	c := newCredit(4)
 	rng := rand.New(rand.NewSource(1))

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/protuner/protuner/internal/space"
 )
@@ -9,7 +10,9 @@ import (
 // Prototypes are the schedules that people would try first, made for this
 // pipeline from nothing: everything inlined, everything at root, and, for the
 // Funcs that feed one place alone, sliding windows over strips of rows and tiles,
-// of several sizes; each of those with light Funcs inlined and not. Which are
+// of several sizes; each of those with light Funcs inlined and not. What feeds one
+// place by several ways may be kept whole, too: of a pyramid, whose levels are all
+// read twice, each strip would otherwise compute nearly everything. Which are
 // good depends on pipeline and machine: they are different enough that one of
 // them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
@@ -25,52 +28,81 @@ func Prototypes(sp *space.Space) []Candidate {
 	// nest of strips can take half a minute to compile.
 	add("root-light", everyRoot(sp, true))
 	add("root", everyRoot(sp, false))
+	slide := func(p *plan, f int, owner space.Reader, rows int64) bool {
+		row, ok := p.strip(owner.Func, owner.Stage, 1)
+		strip, _ := p.strip(owner.Func, owner.Stage, rows)
+		if ok {
+			p.at(f, row, strip)
+		}
+		return ok
+	}
 	for _, rows := range []int64{32, 8, 128} {
-		for _, light := range []bool{true, false} {
-			add(fmt.Sprintf("strips-%d%s", rows, suffix(light)), grouped(sp, light, func(p *plan, f int, owner space.Reader) bool {
-				row, ok := p.strip(owner.Func, owner.Stage, 1)
-				strip, _ := p.strip(owner.Func, owner.Stage, rows)
-				if ok {
-					p.at(f, row, strip)
-				}
-				return ok
-			}, rows))
+		for _, g := range []grouping{{inlined: light}, {inlined: few, apart: true}, {inlined: light, apart: true}, {}} {
+			g.rows = rows
+			add(fmt.Sprintf("strips-%d%v", rows, g), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
+				return slide(p, f, owner, rows)
+			}))
 		}
 	}
 	add("inline", everyInline(sp))
-	add("inline-unshared", grouped(sp, true, func(p *plan, f int, _ space.Reader) bool {
+	add("inline-unshared", grouped(sp, grouping{inlined: light}, func(p *plan, f int, _ space.Reader) bool {
 		p.inline(f)
 		return sp.CanInline(f)
-	}, 0))
+	}))
 	for _, t := range [][2]int64{{128, 32}, {64, 8}, {256, 128}} {
-		for _, light := range []bool{true, false} {
-			add(fmt.Sprintf("tiles-%dx%d%s", t[0], t[1], suffix(light)), grouped(sp, light, func(p *plan, f int, owner space.Reader) bool {
+		for _, g := range []grouping{{inlined: light}, {}} {
+			g.rows = t[1]
+			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 				at, ok := p.tile(owner.Func, owner.Stage, t[0], t[1])
 				if ok {
 					p.at(f, at, at)
 				}
 				return ok
-			}, t[1]))
+			}))
 		}
 	}
 	for _, rows := range []int64{4, 16, 64} {
-		add(fmt.Sprintf("strips-%d-fused", rows), grouped(sp, true, func(p *plan, f int, owner space.Reader) bool {
+		add(fmt.Sprintf("strips-%d-fused", rows), grouped(sp, grouping{inlined: light, rows: rows}, func(p *plan, f int, owner space.Reader) bool {
 			strip, ok := p.strip(owner.Func, owner.Stage, rows)
 			if ok {
 				p.at(f, strip, strip)
 			}
 			return ok
-		}, rows))
+		}))
 	}
 	return out
 }
 
-func suffix(light bool) string {
-	if light {
-		return "-light"
-	}
-	return ""
+// grouping says how grouped goes about it.
+type grouping struct {
+	inlined inlining
+	// apart sends what several Funcs read to root, even if one place needs it all.
+	apart bool
+	// rows of a task of what is at root; 0 to cut evenly.
+	rows int64
 }
+
+func (g grouping) String() string {
+	name := map[inlining]string{light: "-light", few: "-few"}[g.inlined]
+	if g.apart {
+		return "-apart" + name
+	}
+	return name
+}
+
+// inlining says which Funcs are inlined where that is legal.
+type inlining int
+
+const (
+	none  inlining = iota
+	light          // see isLight
+	// few also inlines what one Func alone reads, if no point of it is then computed
+	// more than fewTimes for one of the Func that it ends up in.
+	few
+)
+
+// fewTimes is the three taps of a short filter.
+const fewTimes = 3
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, and those called once, which inlining does
@@ -81,17 +113,19 @@ func isLight(sp *space.Space, f int) bool {
 }
 
 // grouped gives each Func that feeds a single stage's loops to that stage, its
-// owner, by calling place; the others own themselves and go to root. Tasks of
-// owners cover so many rows, where rows is not 0, and are cut evenly otherwise.
-func grouped(sp *space.Space, light bool, place func(p *plan, f int, owner space.Reader) bool, rows int64) *plan {
+// owner, by calling place; the others own themselves and go to root.
+func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space.Reader) bool) *plan {
 	p := newPlan(sp)
 	owners := make([]space.Reader, sp.Funcs())
+	times := make([]int, sp.Funcs()) // how often a point is computed for one of where it is inlined
 	for f := range sp.Funcs() {
 		if !sp.Scheduled(f) {
 			continue
 		}
-		owner, shared := space.Reader{Func: f}, sp.OnlyRoot(f)
-		for i, r := range sp.Readers(f) {
+		readers, calls := sp.Readers(f), sp.CallsBy(f)
+		alone := !slices.ContainsFunc(readers, func(r space.Reader) bool { return r.Func != readers[0].Func })
+		owner, shared := space.Reader{Func: f}, sp.OnlyRoot(f) || g.apart && !alone
+		for i, r := range readers {
 			o := r
 			if owners[r.Func].Func != r.Func {
 				o = owners[r.Func]
@@ -100,19 +134,19 @@ func grouped(sp *space.Space, light bool, place func(p *plan, f int, owner space
 				owner = o
 			}
 			shared = shared || o != owner
+			times[f] += calls[i] * max(1, times[r.Func])
 		}
-		if !shared && place(p, f, owner) {
-			owners[f] = owner
-			if light && isLight(sp, f) {
-				p.preferInline(f)
-			}
-			continue
+		owners[f] = owner
+		if shared || !place(p, f, owner) {
+			owners[f] = space.Reader{Func: f}
+			p.root(f)
+			p.even(f, g.rows)
 		}
-		owners[f] = space.Reader{Func: f}
-		p.root(f)
-		p.even(f, rows)
-		if light && isLight(sp, f) && !sp.OnlyRoot(f) {
+		if !sp.OnlyRoot(f) && (g.inlined >= light && isLight(sp, f) ||
+			g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f)) {
 			p.preferInline(f)
+		} else {
+			times[f] = 0
 		}
 	}
 	return p

@@ -57,6 +57,15 @@ func (sp *Space) Calls(f int) int {
 	return calls
 }
 
+// CallsBy is how often each of Readers(f) calls f, per point of its own.
+func (sp *Space) CallsBy(f int) []int {
+	out := make([]int, len(sp.nodes[f].consumers))
+	for i, c := range sp.nodes[f].consumers {
+		out[i] = c.edge.Calls
+	}
+	return out
+}
+
 // Upstream lists the scheduled Funcs that f reads, directly or not, in order.
 func (sp *Space) Upstream(f int) []int {
 	all := sp.newSet()

@@ -93,6 +93,9 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("space: structure of %s: %w", p.Generator, err)
 	}
+	if !o.Unchecked {
+		p = p.AsCompiled()
+	}
 	sp := &Space{p: p, o: o, head: head, words: len(p.Funcs)/64 + 1, nodes: make([]node, len(p.Funcs))}
 	if err := sp.link(); err != nil {
 		return nil, err

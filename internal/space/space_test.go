@@ -391,6 +391,27 @@ func TestInputsAreNotOverread(t *testing.T) {
 	}
 }
 
+// A loop whose extent a parameter decides is not unrolled, whatever its estimate; Adams
+// et al.'s space unrolls it.
+func TestParametersAreNotUnrolled(t *testing.T) {
+	for _, unchecked := range []bool{false, true} {
+		o := Defaults(2)
+		o.Unchecked = unchecked
+		sp := newSpace(t, pipelinetest.Described(t, "parametric.h21"), o)
+		unrolled := 0
+		for seed := range int64(300) {
+			for _, d := range rollout(sp.Start(), rand.New(rand.NewSource(seed))).Schedule().Directives {
+				if d.Op == schedule.Unroll && d.Func == "level" && d.Vars[0] == "k" {
+					unrolled++
+				}
+			}
+		}
+		if (unrolled > 0) != unchecked {
+			t.Errorf("unchecked %v: k is unrolled %d times", unchecked, unrolled)
+		}
+	}
+}
+
 // What slides computes a step at a time: a vector along that dimension which holds more
 // must not be shifted back, to before what is there. Halide says so where it runs:
 // claims/toy_schedules_are_right.
