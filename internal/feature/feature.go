@@ -172,6 +172,9 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // The parts of the nest below the root that the extractor has met before, in the
 // same surroundings, are taken over; the others are computed. The result is the same
 // to the bit.
+//
+// A register block (space.Block), which Adams et al. do not have, counts as the extent
+// of its Func's first stage that is unrolled.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	funcs := s.Placed()
 	x.prepare(s.Root())
@@ -188,6 +191,9 @@ func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 		live += int64(out[x.place[x.first[f]]][BytesAtProduction])
 	}
 	x.wholeNest(out, s.Root(), float64(live))
+	for _, b := range s.Blocks() {
+		out[x.place[x.first[b.Func]]][UnrolledLoopExtent] = float64(b.Factor)
+	}
 	return dst
 }
 

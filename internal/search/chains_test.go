@@ -206,6 +206,44 @@ func TestPrototypesApart(t *testing.T) {
 	}
 }
 
+// One move makes the hand-written harris compute two rows at a time, unrolled, and its
+// trace says so again once written and read.
+func TestChainBlockMakesRowsTogether(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 8)
+	i := slices.IndexFunc(Prototypes(sp), func(c Candidate) bool { return c.Origin == "prototype:strips-32-light" })
+	p := planOf(sp.Start(), Prototypes(sp)[i].State)
+	s, ok := p.jam(p.realised(), 2)
+	if !ok {
+		t.Fatal("nothing to block")
+	}
+	text := sp.FormatTrace(s.Trace())
+	for _, f := range []string{"grad_x", "grad_y", "luma"} {
+		for _, want := range []string{f + " compute output [1536,2] store output", f + " block y 2"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+	}
+	if n := strings.Count(s.Schedule().String(), "unroll("); n != 4 {
+		t.Errorf("%d Funcs are unrolled, not 4:\n%v", n, s.Schedule())
+	}
+	trace, err := sp.ParseTrace(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := sp.Replay(trace, space.Strict)
+	if err != nil || again.Key() != s.Key() || again.Schedule().Hash() != s.Schedule().Hash() {
+		t.Errorf("another schedule once read: %v", err)
+	}
+	// Other moves keep blocks.
+	m := newMover(sp.Start(), rand.New(rand.NewSource(2)))
+	for range 20 {
+		if next, ok := m.retask(s, nil); ok && len(next.Blocks()) != len(s.Blocks()) {
+			t.Errorf("%d blocks are left of %d", len(next.Blocks()), len(s.Blocks()))
+		}
+	}
+}
+
 func TestCreditFollowsPay(t *testing.T) {
 	c := newCredit(4)
 	rng := rand.New(rand.NewSource(1))

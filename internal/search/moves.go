@@ -28,10 +28,13 @@ var moves = []move{
 	{"chain-root", (*mover).chainRoot},
 	{"chain-vector", (*mover).chainVector},
 	{"crossover", (*mover).crossover},
+	{"block", (*mover).block},
+	{"chain-block", (*mover).chainBlock},
 }
 
-// varied is how many of the moves need no other parent: the first ones.
-var varied = len(moves) - 1
+// varied is how many of the moves searches guided by the model make too: the first ones,
+// which need no other parent and change something that the model sees.
+var varied = slices.IndexFunc(moves, func(m move) bool { return m.name == "crossover" })
 
 // mover makes moves below a state, whose decisions stay.
 type mover struct {
@@ -173,7 +176,7 @@ func (m *mover) crossover(from, other *space.State) (*space.State, bool) {
 		return nil, false
 	}
 	for _, g := range append([]int{f}, m.sp.Upstream(f)...) {
-		p.place[g], p.tasks[g] = q.place[g], q.tasks[g]
+		p.place[g], p.tasks[g], p.block[g] = q.place[g], q.tasks[g], q.block[g]
 	}
 	return p.state(), true
 }

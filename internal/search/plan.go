@@ -11,12 +11,13 @@ type plan struct {
 	base  *space.State     // what it decides stays, whatever the plan says
 	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
 	tasks []space.Decision // by Func
+	block []space.Decision // by Func
 }
 
 func newPlan(sp *space.Space) *plan {
 	n := sp.Funcs()
-	all := make([]space.Decision, 2*n)
-	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n:]}
+	all := make([]space.Decision, 3*n)
+	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n : 2*n : 2*n], block: all[2*n:]}
 }
 
 // planOf opens the trace of a state, for changing below base.
@@ -24,9 +25,12 @@ func planOf(base, s *space.State) *plan {
 	p := newPlan(s.Space())
 	p.base = base
 	for _, d := range s.Trace() {
-		if d.Kind == space.Tasks {
+		switch d.Kind {
+		case space.Tasks:
 			p.tasks[d.Func] = d
-		} else {
+		case space.Block:
+			p.block[d.Func] = d
+		default:
 			p.place[d.Func] = d
 		}
 	}
@@ -42,6 +46,9 @@ func (p *plan) state() *space.State {
 		}
 		if p.tasks[f].Kind != 0 {
 			trace = append(trace, p.tasks[f])
+		}
+		if p.block[f].Kind != 0 && p.place[f].Kind == space.Compute {
+			trace = append(trace, p.block[f])
 		}
 	}
 	s, _, err := p.base.Replay(trace, space.Nearest)

@@ -28,20 +28,31 @@ func Prototypes(sp *space.Space) []Candidate {
 	// nest of strips can take half a minute to compile.
 	add("root-light", everyRoot(sp, true))
 	add("root", everyRoot(sp, false))
-	slide := func(p *plan, f int, owner space.Reader, rows int64) bool {
-		row, ok := p.strip(owner.Func, owner.Stage, 1)
-		strip, _ := p.strip(owner.Func, owner.Stage, rows)
-		if ok {
-			p.at(f, row, strip)
-		}
-		return ok
+	slid := func(g grouping) *plan {
+		return grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
+			row, ok := p.strip(owner.Func, owner.Stage, 1)
+			strip, _ := p.strip(owner.Func, owner.Stage, g.rows)
+			if ok {
+				p.at(f, row, strip)
+			}
+			return ok
+		})
 	}
+	// The same making several rows at a time.
+	by := func(name string, p *plan, rows int64) {
+		p.jam(p.realised(), rows)
+		add(fmt.Sprintf("%s-by-%d", name, rows), p)
+	}
+	add("strips-32-light", slid(grouping{inlined: light, rows: 32}))
+	by("strips-256-light", slid(grouping{inlined: light, rows: 256}), 2)
+	add("strips-32-apart-few", slid(grouping{inlined: few, apart: true, rows: 32}))
+	by("strips-64-light", slid(grouping{inlined: light, rows: 64}), 4)
+	by("strips-32-apart-few", slid(grouping{inlined: few, apart: true, rows: 32}), 2)
+	by("root-light", everyRoot(sp, true), 4)
 	for _, rows := range []int64{32, 8, 128} {
 		for _, g := range []grouping{{inlined: light}, {inlined: few, apart: true}, {inlined: light, apart: true}, {}} {
 			g.rows = rows
-			add(fmt.Sprintf("strips-%d%v", rows, g), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
-				return slide(p, f, owner, rows)
-			}))
+			add(fmt.Sprintf("strips-%d%v", rows, g), slid(g))
 		}
 	}
 	add("inline", everyInline(sp))

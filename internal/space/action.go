@@ -16,6 +16,9 @@ const (
 	Compute
 	// Tasks says into which parallel tasks the loops of a Func at root are cut.
 	Tasks
+	// Block unrolls some iterations of a Func around its vector. It is no action: a
+	// trace may end with some, see Replay.
+	Block
 )
 
 func (k Kind) String() string {
@@ -26,6 +29,8 @@ func (k Kind) String() string {
 		return "compute"
 	case Tasks:
 		return "tasks"
+	case Block:
+		return "block"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

@@ -46,6 +46,7 @@ type writer struct {
 	sp     *Space
 	stages []*stageLoops
 	places []place
+	blocks []Decision // of the state, by Func
 }
 
 // Schedule is the state as directives, which for a partial state leave the Funcs
@@ -53,7 +54,7 @@ type writer struct {
 // description was made after, and applies to Halide as it stands: consumers come
 // before the Funcs computed in their loops, splits before what uses the loops.
 func (s *State) Schedule() schedule.Schedule {
-	w := writer{sp: s.sp, stages: make([]*stageLoops, len(s.sp.stages)), places: make([]place, len(s.sp.nodes))}
+	w := writer{sp: s.sp, stages: make([]*stageLoops, len(s.sp.stages)), places: make([]place, len(s.sp.nodes)), blocks: s.blocks}
 	for _, c := range s.root.Children {
 		w.level(c, s.root, nil, 1)
 	}
@@ -230,8 +231,8 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			group[i] = inner
 		}
 	}
-	if child.Innermost {
-		w.unroll(s, len(group))
+	if child.Innermost && !w.unroll(s, len(group)) {
+		w.block(s, n)
 	}
 	return group
 }
@@ -240,7 +241,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 // are few iterations of constant number, so that what they hold fits registers;
 // reductions move outside them. Loops that moved inwards whole count too: theirs
 // is the vector's number of iterations then.
-func (w *writer) unroll(s *stageLoops, loops int) {
+func (w *writer) unroll(s *stageLoops, loops int) bool {
 	group := s.vars[:loops]
 	product, constant := int64(1), true
 	for _, v := range group {
@@ -250,12 +251,44 @@ func (w *writer) unroll(s *stageLoops, loops int) {
 		}
 	}
 	if product > w.sp.o.UnrollLimit || !constant {
-		return
+		return false
 	}
 	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(a) - rank(b) })
 	for i := range group {
 		v := &group[i]
 		v.unrolled = v.pure && v.there && v.extent > 1
+	}
+	return true
+}
+
+// block splits a loop of the innermost group by the factor of the Func's block and
+// unrolls the inner part around the vector ("unroll and jam"), so that what neighbouring
+// iterations read in common is loaded once. Nothing may be computed in these loops, and
+// whole blocks must fit.
+func (w *writer) block(s *stageLoops, n *Nest) {
+	i := slices.IndexFunc(w.blocks, func(b Decision) bool { return b.Func == n.Func })
+	if i < 0 || len(n.Children) > 1 || len(n.StoreAt) > 0 {
+		return
+	}
+	b := &w.blocks[i]
+	st := &w.sp.stages[n.stageNumber()]
+	for i := range st.Loops {
+		v := &s.vars[i]
+		if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.vector || v.parallel || v.extent < b.Factor {
+			continue
+		}
+		tail := w.tail(st, v, b.Factor)
+		if tail == guard {
+			return
+		}
+		inner := *v
+		inner.name = s.fresh(v.name)
+		inner.extent, inner.least, inner.whole, inner.constant, inner.unrolled = b.Factor, b.Factor, false, true, true
+		s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
+			Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{b.Factor}, Word: tail})
+		v.extent = ceilDiv(v.extent, b.Factor)
+		s.vars = slices.Insert(s.vars, 0, inner)
+		return
 	}
 }
 

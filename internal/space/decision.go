@@ -22,7 +22,7 @@ func (p Place) Equal(q Place) bool {
 	return p.Func == q.Func && p.Stage == q.Stage && slices.Equal(p.Tile, q.Tile)
 }
 
-// Decision is one decision by what it is meant to do. A trace of them, one or two
+// Decision is one decision by what it is meant to do. A trace of them, up to three
 // a Func, can be changed and played again: Replay turns each into the nearest
 // legal action. The zero value of a field it does not use is ignored.
 type Decision struct {
@@ -36,6 +36,9 @@ type Decision struct {
 	// Task says, for Tasks, how many iterations of the pure stage's loops a task
 	// covers, vectors by lanes; nil leaves them serial.
 	Task []int64
+	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled.
+	Dim    int
+	Factor int64
 
 	exact *Action // the action it was read off
 }
@@ -57,12 +60,21 @@ func (s *State) Trace() []Decision {
 	if steps == 0 {
 		return nil
 	}
-	out := make([]Decision, steps)
+	out := make([]Decision, steps, steps+len(s.blocks))
 	for t := s; t.parent != nil; t = t.parent {
 		steps--
 		out[steps] = *t.decision()
 	}
-	return out
+	return append(out, s.blocks...)
+}
+
+// Blocks are the register blocks of a complete state, one a Func at most, by Func. The
+// slice is shared.
+func (s *State) Blocks() []Decision { return s.blocks }
+
+// blocked is s, which is complete, with these blocks instead of its own.
+func (s *State) blocked(blocks []Decision) *State {
+	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks}
 }
 
 // decision is the one that led to s, which is not the start. States that have it in

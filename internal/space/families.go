@@ -234,20 +234,20 @@ func (st *stage) keepsOrder(size, t []int64) bool {
 // slideSplits lists the splits of level c for computing f in its tiles while
 // storing it around c. The code of Adams et al. asks that c be a strip already;
 // their tilings then hold only the one that leaves all its iterations outside, if
-// the last loop is none of them. With StripSlide the outer part must be a strip.
+// the last loop is none of them. With StripSlide the outer part must be a strip, of which
+// a step may be two or four iterations.
 func (sp *Space) slideSplits(c *Nest) [][]int64 {
 	strip := c.strip(c.Size)
 	if !c.Tileable || !strip && !sp.o.StripSlide {
 		return nil
 	}
-	all := sp.tilings(c.Size, whole)
-	if strip {
-		return all
+	if !sp.o.StripSlide {
+		return sp.tilings(c.Size, whole)
 	}
 	return sp.remembered(c.Size, stripsOf(c.stageNumber(), c.VectorLoop), func() [][]int64 {
 		st := &sp.stages[c.stageNumber()]
 		var kept [][]int64
-		for _, u := range all {
+		for _, u := range sp.tilings(c.Size, stepped) {
 			if c.strip(u) && (sp.o.Unchecked || st.keepsOrder(c.Size, u)) {
 				kept = append(kept, u)
 			}

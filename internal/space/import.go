@@ -252,7 +252,11 @@ func (im *importer) placements(s *State, f, v int, tasks map[*written]int) []Act
 		if r.find(compute) < r.to && !im.sp.o.StripSlide && !c.strip(c.Size) {
 			return nil // such a split cannot have been made for this Func
 		}
-		return im.cuts(out, c.Size, r, compute, whole, func(a *Action, t []int64) { a.Inner = t })
+		kind := whole
+		if im.sp.o.StripSlide {
+			kind = stepped
+		}
+		return im.cuts(out, c.Size, r, compute, kind, func(a *Action, t []int64) { a.Inner = t })
 	}
 	return nil
 }
@@ -293,7 +297,7 @@ func (im *importer) cuts(as []Action, size []int64, r levels, l *written, kind t
 	for _, t := range im.tiles(size, outer, inner, kind) {
 		fit := true
 		for i := range t {
-			fit = fit && (kind == splits || t[i] == 1 || t[i] == size[i]) && t[i] <= size[i] && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
+			fit = fit && kind.has(size[i], t[i]) && t[i] <= size[i] && outer.may(i, t[i]) && inner.may(i, ceilDiv(size[i], t[i]))
 		}
 		if fit {
 			add(t)

@@ -28,7 +28,8 @@ var ErrIllegal = errors.New("decision is not legal here")
 // one that is missing to computing at root, or to the first choice of tasks; the
 // state is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
-// trace that stops leads to a partial state.
+// trace that stops leads to a partial state. Blocks are taken as they are: where one
+// cannot be, Schedule leaves it out.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
 }
@@ -37,17 +38,22 @@ func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []i
 // trace says of it.
 func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []int, err error) {
 	sp := s.sp
-	type decisions struct{ place, tasks *Decision }
+	type decisions struct{ place, tasks, block *Decision }
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
+	blocks := 0
 	for i := range trace {
 		d := &trace[i]
 		if d.Func < 0 || d.Func >= len(sp.nodes) {
 			return nil, nil, fmt.Errorf("space: replay: there is no Func %d", d.Func)
 		}
-		if d.Kind == Tasks {
+		switch d.Kind {
+		case Tasks:
 			wanted[d.Func].tasks = d
-		} else {
+		case Block:
+			wanted[d.Func].block = d
+			blocks++
+		default:
 			wanted[d.Func].place = d
 		}
 	}
@@ -70,6 +76,15 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 			}
 		}
 		s = next
+	}
+	if blocks > 0 {
+		list := make([]Decision, 0, blocks)
+		for _, w := range wanted {
+			if w.block != nil {
+				list = append(list, *w.block)
+			}
+		}
+		s = s.blocked(list)
 	}
 	return s, repaired, nil
 }

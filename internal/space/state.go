@@ -22,6 +22,7 @@ type State struct {
 	spared bitset // Funcs that broke a limit because nothing else was legal
 	parent *State
 	by     Action                   // what led here from parent
+	blocks []Decision               // of a complete state: see Blocks
 	said   atomic.Pointer[Decision] // the same by intent, once asked for
 }
 
@@ -123,6 +124,9 @@ func (s *State) Key() uint64 {
 	h.add(s.root.key(), uint64(s.pos))
 	for _, w := range s.spared {
 		h.add(w)
+	}
+	for _, b := range s.blocks {
+		h.add(uint64(b.Func), uint64(b.Dim), uint64(b.Factor))
 	}
 	return uint64(h)
 }

@@ -14,6 +14,7 @@ import (
 //	lut compute root vector none
 //	harris tasks [1536,128]
 //	harris tasks serial
+//	gray block y 2
 //
 // A place is a stage, as the description names it, and what one iteration of the
 // loop covers of the stage's loops, innermost first; store is left out where it
@@ -46,6 +47,8 @@ func (sp *Space) FormatDecision(d Decision) string {
 			return head + " serial"
 		}
 		return head + " " + formatTile(d.Task)
+	case Block:
+		return fmt.Sprintf("%s %s %d", head, word(n.Args[d.Dim]), d.Factor)
 	}
 	return head
 }
@@ -116,8 +119,13 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		} else if d.Task, err = parseTile(r.next(), len(sp.nodes[d.Func].Stages[0].Loops)); err != nil {
 			return d, err
 		}
+	case "block":
+		d.Kind = Block
+		if err := sp.parseBlock(r, &d); err != nil {
+			return d, err
+		}
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())
@@ -147,6 +155,20 @@ func (sp *Space) parseCompute(r *wordReader, d *Decision) error {
 	}
 	if d.Vector = slices.Index(n.Args, dim); d.Vector < 0 {
 		return fmt.Errorf("%s has no dimension %q", n.Name, dim)
+	}
+	return nil
+}
+
+func (sp *Space) parseBlock(r *wordReader, d *Decision) error {
+	n := &sp.nodes[d.Func]
+	dim := r.next()
+	if d.Dim = slices.Index(n.Args, dim); d.Dim < 0 {
+		return fmt.Errorf("%s has no dimension %q", n.Name, dim)
+	}
+	factor := r.next()
+	var err error
+	if d.Factor, err = strconv.ParseInt(factor, 10, 32); err != nil || d.Factor < 2 {
+		return fmt.Errorf("%q is no number of iterations to unroll: at least 2", factor)
 	}
 	return nil
 }

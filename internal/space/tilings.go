@@ -15,7 +15,19 @@ const (
 	splits tilingKind = iota
 	// whole leaves each loop either all outside or all inside.
 	whole
+	// stepped is whole, or leaves tiles of so many iterations as slideSteps says inside.
+	stepped
 )
+
+// slideSteps are how many iterations a step of a window that slides over a strip may be
+// beside one: a stencil makes several rows from not many more loads than one.
+var slideSteps = [...]int64{2, 4}
+
+// has holds where a loop of extent s may be cut into so many tiles, waste aside.
+func (k tilingKind) has(s, tiles int64) bool {
+	steps := func(n int64) bool { return tiles*n == s }
+	return k == splits || tiles == 1 || tiles == s || k == stepped && slices.ContainsFunc(slideSteps[:], steps)
+}
 
 // maxTilings is where, per step of the factor, the number of tilings of the
 // inner loops makes those of the outer ones coarser.
@@ -164,6 +176,13 @@ func appendChoices(dst []int64, s, factor int64, kind tilingKind, ones, full boo
 	}
 	if s != 1 && !full {
 		dst = append(dst, s)
+	}
+	if kind == stepped {
+		for _, n := range slideSteps {
+			if s%n == 0 && s > n {
+				dst = append(dst, s/n)
+			}
+		}
 	}
 	return dst
 }

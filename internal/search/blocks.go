@@ -1,0 +1,102 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// factors are how many iterations of a dimension register blocks hold.
+var factors = []int64{2, 3, 4, 8}
+
+// unroll says how many iterations of a dimension of f are unrolled around its vector, 1
+// for none.
+func (p *plan) unroll(f, dim int, factor int64) {
+	p.block[f] = space.Decision{}
+	if factor > 1 {
+		p.block[f] = space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor}
+	}
+}
+
+// realised are the Funcs that are not inlined.
+func (p *plan) realised() []int {
+	var out []int
+	for f, d := range p.place {
+		if d.Kind == space.Compute {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// block gives one Func another register block, over any dimension but the vector's, or
+// none.
+func (m *mover) block(from, _ *space.State) (*space.State, bool) {
+	p := planOf(m.base, from)
+	funcs := p.realised()
+	if len(funcs) == 0 {
+		return nil, false
+	}
+	f := funcs[m.rng.Intn(len(funcs))]
+	var dims []int
+	for i, e := range m.sp.Extents(f, 0) {
+		if l := m.sp.Pipeline().Funcs[f].Stages[0].Loops[i]; l.Pure && l.PureDim >= 0 && l.PureDim != p.vector(f) && e > 1 {
+			dims = append(dims, l.PureDim)
+		}
+	}
+	if len(dims) == 0 {
+		return nil, false
+	}
+	factor := int64(1)
+	if p.block[f].Kind == 0 || m.rng.Intn(4) > 0 {
+		factor = factors[m.rng.Intn(len(factors))]
+	}
+	p.unroll(f, dims[m.rng.Intn(len(dims))], factor)
+	return p.state(), true
+}
+
+// chainBlock gives all Funcs, or those of a chain, blocks of so many rows, and makes
+// those that are computed fewer rows at a time be computed as many: a stencil loads what
+// its rows have in common once only if it makes them together.
+func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
+	p := planOf(m.base, from)
+	funcs := p.realised()
+	if m.rng.Intn(3) == 0 {
+		c, ok := m.pick(p)
+		if !ok {
+			return nil, false
+		}
+		funcs = append(c.funcs, c.owner.Func)
+	}
+	return p.jam(funcs, factors[m.rng.Intn(len(factors))])
+}
+
+// jam gives Funcs blocks of so many rows; false where none can have any.
+func (p *plan) jam(funcs []int, factor int64) (*space.State, bool) {
+	done := false
+	for _, f := range funcs {
+		i := p.rowsLoop(f, 0)
+		d := p.place[f]
+		if i < 0 || d.Kind != space.Compute {
+			continue
+		}
+		p.unroll(f, p.sp.Pipeline().Funcs[f].Stages[0].Loops[i].PureDim, factor)
+		done = true
+		at := d.Compute
+		if at.Func < 0 {
+			continue
+		}
+		rows := p.rowsLoop(at.Func, at.Stage)
+		if rows < 0 || at.Tile[rows] >= factor {
+			continue
+		}
+		at.Tile = slices.Clone(at.Tile)
+		at.Tile[rows] = factor
+		if d.Store.Equal(d.Compute) {
+			d.Store = at
+		}
+		d.Compute = at
+		p.place[f] = d.Edited()
+	}
+	return p.state(), done
+}
