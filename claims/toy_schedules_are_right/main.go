@@ -1,6 +1,7 @@
 // Claim: of pipelines small enough to try everything, every complete schedule that
 // decisions lead to compiles under real Halide and computes what a schedule without
-// any loop transformed does, under every Halide tested, for one core and for two.
+// any loop transformed does, under every Halide tested, for one core and for two; and so
+// does each with register blocks of two and of three over every dimension.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
 package main
@@ -71,9 +72,11 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 			reached[s.Key()^uint64(cores)] = true
 			if s.Complete() {
 				states++
-				if text := s.Schedule().String(); !seen[text] {
-					seen[text] = true
-					out = append(out, s.Schedule())
+				for _, s := range append(blocked(s), s) {
+					if text := s.Schedule().String(); !seen[text] {
+						seen[text] = true
+						out = append(out, s.Schedule())
+					}
 				}
 			}
 			for _, a := range s.Actions(nil) {
@@ -83,6 +86,25 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 		walk(sp.Start())
 	}
 	return states, out
+}
+
+// blocked are the ways to give all Funcs of a complete state equal register blocks.
+func blocked(s *space.State) []*space.State {
+	var out []*space.State
+	for dim := range 2 {
+		for _, factor := range []int64{2, 3} {
+			trace := s.Trace()
+			for f, fn := range s.Pipeline().Funcs {
+				if s.Space().Scheduled(f) && dim < len(fn.Args) {
+					trace = append(trace, space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor})
+				}
+			}
+			next, _, err := s.Space().Replay(trace, space.Strict)
+			claim.Fail(err)
+			out = append(out, next)
+		}
+	}
+	return out
 }
 
 // failures builds, checks and runs the schedules, and says which are wrong.
