@@ -55,9 +55,7 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	return p.state(), true
 }
 
-// chainBlock gives all Funcs, or those of a chain, blocks of so many rows, and makes
-// those that are computed fewer rows at a time be computed as many: a stencil loads what
-// its rows have in common once only if it makes them together.
+// chainBlock gives all Funcs, or those of a chain, blocks of so many rows.
 func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
 	funcs := p.realised()
@@ -68,11 +66,14 @@ func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
 		}
 		funcs = append(c.funcs, c.owner.Func)
 	}
-	return p.jam(funcs, factors[m.rng.Intn(len(factors))])
+	done := p.jam(funcs, factors[m.rng.Intn(len(factors))])
+	return p.state(), done
 }
 
-// jam gives Funcs blocks of so many rows; false where none can have any.
-func (p *plan) jam(funcs []int, factor int64) (*space.State, bool) {
+// jam gives Funcs blocks of so many rows, and makes those that are computed fewer rows
+// at a time be computed as many: a stencil loads what its rows have in common once only
+// if it makes them together. False where none can have any.
+func (p *plan) jam(funcs []int, factor int64) bool {
 	done := false
 	for _, f := range funcs {
 		i := p.rowsLoop(f, 0)
@@ -98,5 +99,5 @@ func (p *plan) jam(funcs []int, factor int64) (*space.State, bool) {
 		d.Compute = at
 		p.place[f] = d.Edited()
 	}
-	return p.state(), done
+	return done
 }

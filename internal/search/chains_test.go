@@ -212,10 +212,10 @@ func TestChainBlockMakesRowsTogether(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 8)
 	i := slices.IndexFunc(Prototypes(sp), func(c Candidate) bool { return c.Origin == "prototype:strips-32-light" })
 	p := planOf(sp.Start(), Prototypes(sp)[i].State)
-	s, ok := p.jam(p.realised(), 2)
-	if !ok {
+	if !p.jam(p.realised(), 2) {
 		t.Fatal("nothing to block")
 	}
+	s := p.state()
 	text := sp.FormatTrace(s.Trace())
 	for _, f := range []string{"grad_x", "grad_y", "luma"} {
 		for _, want := range []string{f + " compute output [1536,2] store output", f + " block y 2"} {

@@ -7,14 +7,14 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// Prototypes are the schedules that people would try first, made for this
-// pipeline from nothing: everything inlined, everything at root, and, for the
-// Funcs that feed one place alone, sliding windows over strips of rows and tiles,
-// of several sizes; each of those with light Funcs inlined and not. What feeds one
-// place by several ways may be kept whole, too: of a pyramid, whose levels are all
-// read twice, each strip would otherwise compute nearly everything. Which are
-// good depends on pipeline and machine: they are different enough that one of
-// them is usually a good start. Equal ones are left out.
+// Prototypes are the schedules that people would try first, made for this pipeline from
+// nothing: everything inlined, everything at root, and, for the Funcs that feed one place
+// alone, sliding windows over strips of rows and tiles, of several sizes; each of those
+// with light Funcs inlined and not, and some with several rows made at a time. What feeds
+// one place by several ways may be kept whole, too: of a pyramid, whose levels are all
+// read twice, each strip would otherwise compute nearly everything. Which are good depends
+// on pipeline and machine: they are different enough that one of them is usually a good
+// start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
 	var out []Candidate
 	known := seen{}
@@ -38,7 +38,7 @@ func Prototypes(sp *space.Space) []Candidate {
 			return ok
 		})
 	}
-	// The same making several rows at a time.
+	// by makes several rows at a time.
 	by := func(name string, p *plan, rows int64) {
 		p.jam(p.realised(), rows)
 		add(fmt.Sprintf("%s-by-%d", name, rows), p)
