@@ -2,8 +2,8 @@ package bayes
 
 // Trust regions counted in parameters. Under Acquisition.Adaptive the number of
 // parameters that a suggestion may differ in from the best known follows the search's
-// luck, as the side of TuRBO's box does (Eriksson et al. 2019, section 3); where it falls below one, the whole space is
-// searched, which is their restart without forgetting.
+// luck, as the side of TuRBO's box does (Eriksson et al. 2019, section 3); where it falls
+// below one, the whole space is searched, which is their restart without forgetting.
 
 const (
 	winsToGrow = 3

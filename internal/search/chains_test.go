@@ -25,6 +25,17 @@ func funcs(t *testing.T, sp *space.Space, names ...string) []int {
 	return out
 }
 
+// prototype is the one of that origin.
+func prototype(t *testing.T, sp *space.Space, origin string) *space.State {
+	t.Helper()
+	cs := Prototypes(sp)
+	i := slices.IndexFunc(cs, func(c Candidate) bool { return c.Origin == origin })
+	if i < 0 {
+		t.Fatalf("there is no %s", origin)
+	}
+	return cs[i].State
+}
+
 // isHandWritten holds for harris as people write it: strips of rows in parallel;
 // the grey image and both gradients stored per strip and computed per row, along
 // which they are vectorised; all else inlined.
@@ -179,14 +190,10 @@ func TestPrototypesApart(t *testing.T) {
 		origin string
 		root   bool
 	}{{"prototype:strips-32-apart-few", true}, {"prototype:strips-32-light", false}} {
-		cs := Prototypes(sp)
-		i := slices.IndexFunc(cs, func(c Candidate) bool { return c.Origin == want.origin })
-		if i < 0 {
-			t.Fatalf("there is no %s", want.origin)
-		}
-		for _, d := range cs[i].State.Trace() {
+		trace := prototype(t, sp, want.origin).Trace()
+		for _, d := range trace {
 			if d.Kind == space.Compute && slices.Contains(shared, d.Func) && d.Compute.Equal(space.Root) != want.root {
-				t.Errorf("%s:\n%s", want.origin, sp.FormatTrace(cs[i].State.Trace()))
+				t.Errorf("%s:\n%s", want.origin, sp.FormatTrace(trace))
 				break
 			}
 		}
@@ -210,8 +217,7 @@ func TestPrototypesApart(t *testing.T) {
 // trace says so again once written and read.
 func TestChainBlockMakesRowsTogether(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 8)
-	i := slices.IndexFunc(Prototypes(sp), func(c Candidate) bool { return c.Origin == "prototype:strips-32-light" })
-	p := planOf(sp.Start(), Prototypes(sp)[i].State)
+	p := planOf(sp.Start(), prototype(t, sp, "prototype:strips-32-light"))
 	if !p.jam(p.realised(), 2) {
 		t.Fatal("nothing to block")
 	}

@@ -72,7 +72,7 @@ type Evolve struct {
 	credit *credit
 	seen   seen
 	first  []Candidate // given and prototypes, not yet proposed
-	begun  int         // candidates chosen while there were such
+	begun  int         // candidates proposed
 	best   []member    // fastest first
 	born   map[uint64]birth
 }
@@ -138,12 +138,13 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		c, b, ok := e.choose()
+		c, b, ok := e.choose(repeats < maxRepeats/2)
 		if !ok || !e.seen.take(c) {
 			repeats++
 			continue
 		}
 		repeats = 0
+		e.begun++
 		if b.seconds > 0 {
 			e.born[c.Hash] = b
 		}
@@ -153,16 +154,13 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 }
 
 // choose makes one candidate, or several of which it takes the most promising. It may
-// be an old one.
-func (e *Evolve) choose() (Candidate, birth, bool) {
-	if len(e.first) > 0 {
-		e.begun++
-		if e.begun <= promptly || e.begun%2 == 0 || len(e.best) == 0 {
-			i := e.mostPromising(e.first)
-			c := e.first[i]
-			e.first = slices.Delete(e.first, i, i+1)
-			return c, birth{}, true
-		}
+// be an old one. Where changes have brought nothing new for long, it is none.
+func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
+	if len(e.first) > 0 && (e.begun < promptly || e.begun%2 == 1 || len(e.best) == 0 || !changes) {
+		i := e.mostPromising(e.first)
+		c := e.first[i]
+		e.first = slices.Delete(e.first, i, i+1)
+		return c, birth{}, true
 	}
 	if e.o.Judge == nil || len(e.best) == 0 || e.rng.Float64() >= e.o.Judged {
 		return e.next()

@@ -38,21 +38,29 @@ func Prototypes(sp *space.Space) []Candidate {
 			return ok
 		})
 	}
-	// by makes several rows at a time.
-	by := func(name string, p *plan, rows int64) {
-		p.jam(p.realised(), rows)
-		add(fmt.Sprintf("%s-by-%d", name, rows), p)
+	strips := func(g grouping) {
+		p := slid(g)
+		if g.by > 0 {
+			p.jam(p.realised(), g.by)
+		}
+		add(fmt.Sprintf("strips-%d%v", g.rows, g), p)
 	}
-	add("strips-32-light", slid(grouping{inlined: light, rows: 32}))
-	by("strips-256-light", slid(grouping{inlined: light, rows: 256}), 2)
-	add("strips-32-apart-few", slid(grouping{inlined: few, apart: true, rows: 32}))
-	by("strips-64-light", slid(grouping{inlined: light, rows: 64}), 4)
-	by("strips-32-apart-few", slid(grouping{inlined: few, apart: true, rows: 32}), 2)
-	by("root-light", everyRoot(sp, true), 4)
+	leading := []grouping{
+		{inlined: light, rows: 32}, {inlined: light, rows: 256, by: 2}, {inlined: few, apart: true, rows: 32},
+		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
+	}
+	for _, g := range leading {
+		strips(g)
+	}
+	blocked := everyRoot(sp, true)
+	blocked.jam(blocked.realised(), 4)
+	add("root-light-by-4", blocked)
 	for _, rows := range []int64{32, 8, 128} {
 		for _, g := range []grouping{{inlined: light}, {inlined: few, apart: true}, {inlined: light, apart: true}, {}} {
 			g.rows = rows
-			add(fmt.Sprintf("strips-%d%v", rows, g), slid(g))
+			if !slices.Contains(leading, g) {
+				strips(g)
+			}
 		}
 	}
 	add("inline", everyInline(sp))
@@ -91,12 +99,17 @@ type grouping struct {
 	apart bool
 	// rows of a task of what is at root; 0 to cut evenly.
 	rows int64
+	// by is how many rows are made at a time, 0 for one.
+	by int64
 }
 
 func (g grouping) String() string {
 	name := map[inlining]string{light: "-light", few: "-few"}[g.inlined]
 	if g.apart {
-		return "-apart" + name
+		name = "-apart" + name
+	}
+	if g.by > 0 {
+		name += fmt.Sprintf("-by-%d", g.by)
 	}
 	return name
 }

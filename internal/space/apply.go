@@ -221,14 +221,8 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		default:
 			tail := w.tail(st, v, factor)
 			s.partial = s.partial || tail == guard && factor > v.least
-			inner := *v
-			inner.name = s.fresh(v.name)
-			inner.extent, inner.least, inner.parallel, inner.whole = factor, factor, false, false
-			inner.constant = tail != guard
-			s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
-				Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{factor}, Word: tail})
+			group[i] = w.split(s, n, v, factor, tail)
 			v.extent = size
-			group[i] = inner
 		}
 	}
 	if child.Innermost && !w.unroll(s, len(group)) {
@@ -237,10 +231,21 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 	return group
 }
 
+// split splits the loop v of stage n and returns its inner part.
+func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail string) loopVar {
+	inner := *v
+	inner.name = s.fresh(v.name)
+	inner.extent, inner.least, inner.parallel, inner.whole = factor, factor, false, false
+	inner.constant = tail != guard
+	s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
+		Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{factor}, Word: tail})
+	return inner
+}
+
 // unroll unrolls the pure loops of the group around the innermost level when they
-// are few iterations of constant number, so that what they hold fits registers;
-// reductions move outside them. Loops that moved inwards whole count too: theirs
-// is the vector's number of iterations then.
+// are few iterations of constant number, so that what they hold fits registers, and
+// reports whether they are; reductions move outside them. Loops that moved inwards
+// whole count too: theirs is the vector's number of iterations then.
 func (w *writer) unroll(s *stageLoops, loops int) bool {
 	group := s.vars[:loops]
 	product, constant := int64(1), true
@@ -281,11 +286,8 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		if tail == guard {
 			return
 		}
-		inner := *v
-		inner.name = s.fresh(v.name)
-		inner.extent, inner.least, inner.whole, inner.constant, inner.unrolled = b.Factor, b.Factor, false, true, true
-		s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
-			Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{b.Factor}, Word: tail})
+		inner := w.split(s, n, v, b.Factor, tail)
+		inner.unrolled = true
 		v.extent = ceilDiv(v.extent, b.Factor)
 		s.vars = slices.Insert(s.vars, 0, inner)
 		return
