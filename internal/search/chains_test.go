@@ -213,6 +213,40 @@ func TestPrototypesApart(t *testing.T) {
 	}
 }
 
+// Merging goes as far as nothing is computed often, and no further.
+func TestPrototypesMerged(t *testing.T) {
+	merges := 0
+	for _, name := range pipelinetest.Names(t) {
+		sp := newSpace(t, name, 2)
+		for _, rows := range []int64{1, 16} {
+			p := merged(sp, rows)
+			for f, d := range p.place {
+				if d.Kind != space.Compute || d.Compute.Equal(space.Root) {
+					continue
+				}
+				merges++
+				if often := sp.Repeats(f, d.Compute); often > mostRepeats {
+					t.Errorf("%s: %s is computed %.2f times in strips of %d", name, sp.Pipeline().Funcs[f].Name, often, rows)
+				}
+				if owner := p.place[d.Compute.Func]; !owner.Compute.Equal(space.Root) {
+					t.Errorf("%s: %s is in strips of a Func that is not at root", name, sp.Pipeline().Funcs[f].Name)
+				}
+			}
+		}
+	}
+	if merges == 0 {
+		t.Error("nothing was ever merged")
+	}
+	// A stencil's rows are shared by several strips if these are low.
+	sp := newSpace(t, "harris.h21", 2)
+	stencil := funcs(t, sp, "grad_x")[0]
+	for rows, together := range map[int64]bool{1: false, 64: true} {
+		if p := merged(sp, rows); p.place[stencil].Compute.Equal(space.Root) == together {
+			t.Errorf("in strips of %d rows:\n%s", rows, sp.FormatTrace(p.state().Trace()))
+		}
+	}
+}
+
 // One move makes the hand-written harris compute two rows at a time, unrolled, and its
 // trace says so again once written and read.
 func TestChainBlockMakesRowsTogether(t *testing.T) {

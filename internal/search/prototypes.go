@@ -12,9 +12,10 @@ import (
 // alone, sliding windows over strips of rows and tiles, of several sizes; each of those
 // with light Funcs inlined and not, and some with several rows made at a time. What feeds
 // one place by several ways may be kept whole, too: of a pyramid, whose levels are all
-// read twice, each strip would otherwise compute nearly everything. Which are good depends
-// on pipeline and machine: they are different enough that one of them is usually a good
-// start. Equal ones are left out.
+// read twice, each strip would otherwise compute nearly everything. And strips may be
+// merged from the inputs up, no further than nothing is computed often. Which are good
+// depends on pipeline and machine: they are different enough that one of them is usually
+// a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
 	var out []Candidate
 	known := seen{}
@@ -51,6 +52,9 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	for _, g := range leading {
 		strips(g)
+	}
+	for _, rows := range []int64{16, 64} {
+		add(fmt.Sprintf("strips-%d-merged", rows), merged(sp, rows))
 	}
 	blocked := everyRoot(sp, true)
 	blocked.jam(blocked.realised(), 4)
@@ -171,6 +175,62 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 			p.preferInline(f)
 		} else {
 			times[f] = 0
+		}
+	}
+	return p
+}
+
+// mostRepeats is how often a point may be computed for merged to go on.
+const mostRepeats = 1.5
+
+// merged inlines light Funcs and merges the others from the inputs up: a Func, with what
+// was merged with it before, is computed in strips of the only one that reads it, unless
+// any point would then be computed more than mostRepeats times. Grouping from the output
+// down would take as many as it can into the last strips and leave whole what needs all
+// rows of one of them; like this each of two passes over rows and columns has its own.
+func merged(sp *space.Space, rows int64) *plan {
+	p := newPlan(sp)
+	owners := make([]space.Reader, sp.Funcs())
+	through := make([][]space.Reader, sp.Funcs()) // readers, those of inlined ones in their place
+	inlined := func(f int) bool { return !sp.OnlyRoot(f) && isLight(sp, f) }
+	for f := range sp.Funcs() {
+		owners[f] = space.Reader{Func: f}
+		for _, r := range sp.Readers(f) {
+			if inlined(r.Func) {
+				through[f] = append(through[f], through[r.Func]...)
+			} else {
+				through[f] = append(through[f], r)
+			}
+		}
+	}
+	for f := sp.Funcs() - 1; f >= 0; f-- {
+		rs := through[f]
+		if !sp.Scheduled(f) || inlined(f) || sp.OnlyRoot(f) || slices.ContainsFunc(rs, func(r space.Reader) bool { return r != rs[0] }) {
+			continue
+		}
+		strip, ok := p.strip(rs[0].Func, rs[0].Stage, rows)
+		often := func(g int) bool { return owners[g].Func == f && sp.Repeats(g, strip) > mostRepeats }
+		if !ok || slices.ContainsFunc(append(sp.Upstream(f), f), often) {
+			continue
+		}
+		for g := range owners {
+			if owners[g].Func == f {
+				owners[g] = rs[0]
+			}
+		}
+	}
+	for f, owner := range owners {
+		if !sp.Scheduled(f) {
+			continue
+		}
+		if strip, ok := p.strip(owner.Func, owner.Stage, rows); ok && owner.Func != f {
+			p.at(f, strip, strip)
+		} else {
+			p.root(f)
+			p.even(f, rows)
+		}
+		if inlined(f) {
+			p.preferInline(f)
 		}
 	}
 	return p

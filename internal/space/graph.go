@@ -80,3 +80,20 @@ func (sp *Space) Upstream(f int) []int {
 	}
 	return out
 }
+
+// Repeats is how often each point of f is computed on average where f is computed for
+// every tile of that place, whose Func is at root; 1 where no point is computed twice.
+func (sp *Space) Repeats(f int, in Place) float64 {
+	own := sp.root.bounds(in.Func).clone()
+	tiles := 1.0
+	for i := range own.Loops(in.Stage) {
+		loop := &own.Loops(in.Stage)[i]
+		n := ceilDiv(extent(*loop), in.Tile[i])
+		size := ceilDiv(extent(*loop), n)
+		loop.Min += n / 2 * size
+		loop.Max = loop.Min + size - 1
+		tiles *= float64(n)
+	}
+	inside := sp.newSite(sp.nodes[in.Func].first+in.Stage, own).bounds(f)
+	return tiles * points(inside.computed()) / points(sp.root.bounds(f).computed())
+}

@@ -464,3 +464,23 @@ func FuzzParseTrace(f *testing.F) {
 		}
 	})
 }
+
+// A strip of 32 of harris's 2554 rows needs 36 of its 2558 grey ones, and there are 80.
+func TestRepeats(t *testing.T) {
+	p := pipelinetest.Described(t, "harris.h21")
+	sp, err := New(p, Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(name string) int {
+		return slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == name })
+	}
+	output, luma := find("output"), find("luma")
+	for rows, want := range map[int64]float64{32: 80 * 36 / 2558.0, 1: 5 * 2554 / 2558.0, 2554: 1} {
+		tile := sp.Extents(output, 0)
+		tile[1] = rows
+		if got := sp.Repeats(luma, Place{Func: output, Tile: tile}); math.Abs(got-want) > 1e-9 {
+			t.Errorf("strips of %d: %g times, not %g", rows, got, want)
+		}
+	}
+}
