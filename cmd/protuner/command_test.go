@@ -305,3 +305,46 @@ func TestTunesHarris(t *testing.T) {
 		t.Errorf("db import: %s", o.words)
 	}
 }
+
+// Reductions along rows are factored, what was found so is known again, and --no-rfactor
+// leaves it.
+func TestTunesFactoredReductions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	softmax := source("apps/softmax/softmax_generator.cpp")
+	args := []string{"tune", softmax, "--search", "evolve", "--trials", "6", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "none"}
+	factored := func(db string) int {
+		o := execute(t, dir, "export", softmax, "--db", db, "--top", "6", "-o", db+".out", "--format", "text")
+		if o.code != exitDone {
+			t.Fatal(o.words)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, db+".out", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "rfactor") {
+				n++
+			}
+		}
+		return n
+	}
+	r := tuned(t, execute(t, dir, append(args, "--db", "s.db")...))
+	if n := factored("s.db"); n == 0 || n == r.Measured {
+		t.Errorf("%d of %d schedules are factored", n, r.Measured)
+	}
+	if again := tuned(t, execute(t, dir, append(args, "--db", "s.db")...)); again.Measured != 0 || again.Known != r.Measured {
+		t.Errorf("the second run: %d measured, %d known", again.Measured, again.Known)
+	}
+	tuned(t, execute(t, dir, append(args, "--db", "plain.db", "--no-rfactor")...))
+	if n := factored("plain.db"); n != 0 {
+		t.Errorf("%d are factored all the same", n)
+	}
+}

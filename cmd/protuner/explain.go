@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -109,8 +108,8 @@ func predicted(name string, m *cost.Model, f *featured) costOf {
 	return costOf{Name: name, Cost: m.Predict(f.features), stages: m.Explain(f.features)}
 }
 
-// best is the fastest schedule that the database has of the pipeline, nil where it
-// has none that the space can say.
+// best is the fastest schedule of those that the database has of the pipeline and the
+// space can say, nil where there is none.
 func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, f *featured) (*costOf, error) {
 	if _, err := os.Stat(c.DB); err != nil {
 		return nil, nil
@@ -126,28 +125,33 @@ func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, f *feature
 	}
 	p := sp.Pipeline()
 	for _, r := range runs {
-		if r.Workload.Algorithm != p.Algorithm || r.Workload.Target != p.Target || !slices.Equal(r.Workload.Structure, p.Structure) {
+		if r.Workload.Algorithm != p.Algorithm || r.Workload.Target != p.Target {
 			continue
 		}
-		top, err := db.Fastest(g.ctx, r.Key, 1)
-		if err != nil || len(top) == 0 {
+		top, err := db.Fastest(g.ctx, r.Key, explained)
+		if err != nil {
 			return nil, err
 		}
-		s, err := schedule.Parse(top[0].Text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: the stored schedule %s: %w", c.DB, top[0].Hash, err)
+		for _, t := range top {
+			s, err := schedule.Parse(t.Text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: the stored schedule %s: %w", c.DB, t.Hash, err)
+			}
+			state, err := sp.ImportSchedule(s)
+			if err != nil {
+				continue // with other Funcs, or register blocks
+			}
+			out := predicted(fmt.Sprintf("the fastest measured (run %d)", r.ID), m, featuresOf(f.generator, state))
+			out.Measured = 1e3 * t.Best.Seconds()
+			return &out, nil
 		}
-		state, err := sp.ImportSchedule(s)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "protuner: the fastest schedule in %s is left out: %v\n", c.DB, err)
-			return nil, nil
-		}
-		out := predicted(fmt.Sprintf("the fastest measured (run %d)", r.ID), m, featuresOf(f.generator, state))
-		out.Measured = 1e3 * top[0].Best.Seconds()
-		return &out, nil
+		return nil, nil
 	}
 	return nil, nil
 }
+
+// explained is how many of the fastest stored schedules are tried to be read.
+const explained = 50
 
 // compare sets the stages beside those of what was measured, or of the cheapest.
 func (e *explanation) compare(f *featured) {

@@ -152,12 +152,8 @@ func (c *scheduleFlags) read(g *globals, gen *bridge.Generator) (schedule.Schedu
 	if err != nil {
 		return none, nil, err
 	}
-	structure := 0
-	for structure < len(s.Directives) && s.Directives[structure].As != "" {
-		structure++
-	}
-	if structure > 0 {
-		if p, err = gen.Describe(g.ctx, s.Directives[:structure]...); err != nil {
+	if head := s.Structure(); len(head) > 0 {
+		if p, err = gen.Describe(g.ctx, head...); err != nil {
 			return none, nil, badInputf("%s: %w", c.Schedule, err)
 		}
 	}

@@ -154,13 +154,22 @@ func (g *Generator) env() []string {
 }
 
 // Describe returns the pipeline after the structural directives (rfactor, in,
-// clone_in) were applied to it.
+// clone_in, and the splits of loops that rfactor takes) were applied to it, and marked
+// with them.
 func (g *Generator) Describe(ctx context.Context, structure ...schedule.Directive) (*pipeline.Pipeline, error) {
 	text, err := g.describe(ctx, structure)
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Decode(text)
+	p, err := pipeline.Decode(text)
+	if err != nil || len(structure) == 0 {
+		return p, err
+	}
+	lines := make([]string, len(structure))
+	for i, d := range structure {
+		lines[i] = d.String()
+	}
+	return p.WithStructure(lines), nil
 }
 
 // describe gives the description as the plugin wrote it.

@@ -50,6 +50,22 @@ const (
 	CloneIn Op = "clone_in" // Funcs: consumers; As
 )
 
+// Structure is what s begins with to make Funcs that were not there: the longest
+// beginning that ends with one of those directives and else only has the splits of loops
+// that rfactor takes.
+func (s Schedule) Structure() []Directive {
+	n := 0
+	for i, d := range s.Directives {
+		switch {
+		case d.As != "":
+			n = i + 1
+		case d.Op != Split:
+			return s.Directives[:n]
+		}
+	}
+	return s.Directives[:n]
+}
+
 // Level is a loop of a stage of a consumer, Halide's LoopLevel. Stage is the
 // stage's index (0 the pure definition, k its update k-1), or AnyStage.
 type Level struct {

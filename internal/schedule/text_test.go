@@ -234,3 +234,23 @@ func FuzzParse(f *testing.F) {
 		}))
 	})
 }
+
+// Structure ends where the directives that make Funcs, and the splits for them, do.
+func TestStructure(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0,
+		"f.split(x, x, xi, 8, guard_with_if)\nf.compute_root()\n": 0,
+		"w = f.in(g)\nf.compute_root()\n":                         1,
+		"f.update(0).split(r, a, b, 8, guard_with_if)\ng = f.update(0).rfactor([b], [u])\nw = g.in()\nf.compute_root()\n":        3,
+		"f.update(0).split(r, a, b, 8, guard_with_if)\ng = f.update(0).rfactor([b], [u])\nf.split(x, x, xi, 8, guard_with_if)\n": 2,
+		"f.compute_root()\nw = f.in(g)\n": 0,
+	} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.Structure()); got != want {
+			t.Errorf("%d directives, not %d, of\n%s", got, want, text)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func TestTreesShareTheDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := &tuner{
-			o: valid(), space: sp, recorder: r, ref: &bridge.Reference{},
+			o: valid(), spaces: []*space.Space{sp}, recorder: r, ref: &bridge.Reference{},
 			report: &Report{Failures: map[string]int{}},
 		}
 		real, err := u.rootTimer(t.Context())

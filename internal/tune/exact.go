@@ -22,9 +22,14 @@ type exact struct {
 	threads  int
 }
 
+// checksExactly says whether screening may let integers differ.
+func (t *tuner) checksExactly() bool {
+	return t.o.Protocol.Integer != 0 && t.pipe.HasIntegerOutput()
+}
+
 func (t *tuner) newExact(ctx context.Context) (*exact, error) {
 	e := &exact{protocol: t.o.Protocol, threads: t.o.Threads}
-	if e.protocol.Integer == 0 || !t.pipe.HasIntegerOutput() {
+	if !t.checksExactly() {
 		return e, nil
 	}
 	e.protocol.Integer, e.protocol.IntegerRelative, e.protocol.IntegerShare = 0, 0, 0

@@ -138,9 +138,26 @@ func (t *tuner) roundTold(most int) func(int) {
 	return func(done int) { t.events.Round(done, most) }
 }
 
-// buildWinner writes the first of the schedules that Halide builds ahead of time;
-// all of them were built in the fork server, so that is the first but for faults of
-// the machine.
+// reservesPerFinalist is how many more schedules may be built for each finalist where
+// none of these can be.
+const reservesPerFinalist = 10
+
+// reserves are the finalists and after them the best of the others, as they came out of
+// the screening.
+func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
+	out := slices.Clone(finalists)
+	for _, r := range t.best {
+		known := func(s schedule.Schedule) bool { return s.Hash() == r.candidate.Schedule.Hash() }
+		if len(out) < (1+reservesPerFinalist)*t.o.Finalists && !slices.ContainsFunc(finalists, known) {
+			out = append(out, r.candidate.Schedule)
+		}
+	}
+	return out
+}
+
+// buildWinner writes the first of the schedules that Halide builds ahead of time and
+// that are right with strict floats too, where that is asked for (see exact). All of them
+// were built in the fork server, so that is mostly the first.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
 	function := t.function()
@@ -150,13 +167,15 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 	}
 	defer exact.close()
 	var failures error
-	for _, s := range order {
+	for i, s := range t.reserves(order) {
 		if err := exact.check(ctx, s); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			t.events.note("left out: %v", err)
-			failures = errors.Join(failures, err)
+			if i < len(order) {
+				t.events.note("left out: %v", err)
+				failures = errors.Join(failures, err)
+			}
 			continue
 		}
 		source, err := t.source(s)

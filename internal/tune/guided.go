@@ -1,9 +1,11 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -11,6 +13,7 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
 )
 
 // A search guided by the model takes a sixth of the budget, half a minute at most,
@@ -41,22 +44,23 @@ func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 	return w, nil
 }
 
-// model is the cost model of the pipeline.
-func (t *tuner) model() (*cost.Model, error) {
+// model is the cost model of the pipeline as a space has it.
+func (t *tuner) model(sp *space.Space) (*cost.Model, error) {
 	weights, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	model, err := cost.New(weights, t.pipe, t.o.Threads)
+	model, err := cost.New(weights, sp.Pipeline(), t.o.Threads)
 	if err != nil {
 		return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
 	}
 	return model, nil
 }
 
-// guided asks the model. Closing stop ends that with what was found until then.
-func (t *tuner) guided(ctx context.Context, model *cost.Model, stop <-chan struct{}) ([]search.Candidate, error) {
-	budget := min(t.o.Budget/modelShare, modelMost)
+// guided asks the model about one of the spaces, which share the time. Closing stop ends
+// that with what was found until then.
+func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, stop <-chan struct{}) ([]search.Solution, error) {
+	budget := min(t.o.Budget/modelShare, modelMost) / time.Duration(len(t.spaces))
 	var change func(*search.MCTSOptions)
 	if search.Measures(t.o.Search) {
 		timer, err := t.rootTimer(ctx)
@@ -73,7 +77,7 @@ func (t *tuner) guided(ctx context.Context, model *cost.Model, stop <-chan struc
 	asking, cancel := Stoppable(ctx, stop)
 	defer cancel()
 	result, err := searcher.Search(asking, search.Problem{
-		Root: search.Start(t.space), Evaluator: search.NewModelEvaluator(t.space, model), Workers: t.o.Threads,
+		Root: search.Start(sp), Evaluator: search.NewModelEvaluator(sp, model), Workers: t.o.Threads,
 		Keep: modelKeep, KeepDepth: modelDepth,
 	}, search.Budget{Time: budget}, t.o.Seed)
 	if ctx.Err() != nil {
@@ -87,24 +91,31 @@ func (t *tuner) guided(ctx context.Context, model *cost.Model, stop <-chan struc
 		found = []search.Solution{result.Solution}
 	}
 	if len(found) > 0 {
-		t.report.Predicted = found[0].Cost / 1e3
+		if ms := found[0].Cost / 1e3; t.report.Predicted == 0 || ms < t.report.Predicted {
+			t.report.Predicted = ms
+		}
 		t.events.note("the model costed %d schedules in %.1f s; its best should take %.3g ms", result.Evaluations, result.Elapsed.Seconds(), found[0].Cost)
 	}
-	return search.Candidates(found, t.o.Search), nil
+	return found, nil
 }
 
 // predict takes the model's best that computes the right thing, and times nothing.
 func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
-	model, err := t.model()
-	if err != nil {
-		return err
+	var all []search.Solution
+	for _, sp := range t.spaces {
+		model, err := t.model(sp)
+		if err != nil {
+			return err
+		}
+		found, err := t.guided(ctx, sp, model, stop)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
 	}
-	found, err := t.guided(ctx, model, stop)
-	if err != nil {
-		return err
-	}
+	slices.SortStableFunc(all, func(a, b search.Solution) int { return cmp.Compare(a.Cost, b.Cost) })
 	t.events.phase("checking")
-	for _, c := range found {
+	for _, c := range search.Candidates(all, t.o.Search) {
 		err := measure.CheckOnce(ctx, t.server, c.Schedule, t.o.Protocol, t.o.Threads)
 		if err == nil {
 			t.best = []ranked{{candidate: c}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -119,42 +120,54 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	return nil
 }
 
-// strategy makes the one asked for, which begins with the seeds. One guided by the
-// model evolves them and what it found, and judges by what was measured what to measure
-// next. Where the trials are spent, nobody is asked for more.
+// strategy makes the one asked for, which begins with the seeds, for each of the spaces.
+// One guided by the model evolves them and what it found, and judges by what was measured
+// what to measure next. Where the trials are spent, nobody is asked for more.
 func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) (search.Strategy, error) {
 	begin, err := t.seeds(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
-	random := Stream(t.o.Seed, "search/"+t.o.Search)
-	if !t.o.asksModel() {
-		then, err := search.New(t.o.Search, t.space, random)
-		return search.NewBegun(begin, then), err
-	}
-	o := search.EvolveDefaults()
-	if !spent {
-		err := t.askModel(ctx, stop, &o)
-		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
-			t.events.note("%v; measuring from the start", err) // the default works with every Halide
-		} else if err != nil {
-			return nil, err
+	asks := t.o.asksModel() && !spent
+	var strategies []search.Strategy
+	for i, sp := range t.spaces {
+		random := Stream(t.o.Seed, fmt.Sprintf("search/%s/%d", t.o.Search, i))
+		if !t.o.asksModel() {
+			s, err := search.New(t.o.Search, sp, random)
+			if err != nil {
+				return nil, err
+			}
+			strategies = append(strategies, s)
+			continue
 		}
+		o := search.EvolveDefaults()
+		if asks {
+			err := t.askModel(ctx, stop, sp, &o)
+			if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
+				t.events.note("%v; measuring from the start", err) // the default works with every Halide
+				asks = false
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		strategies = append(strategies, search.NewEvolve(sp, random, o))
 	}
-	return search.NewBegun(begin, search.NewEvolve(t.space, random, o)), nil
+	return search.NewBegun(begin, search.NewAlternatives(t.spaces, strategies)), nil
 }
 
-// askModel gives evolution what the model finds, and a judge.
-func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}, o *search.EvolveOptions) error {
-	model, err := t.model()
+// askModel gives evolution what the model finds in that space, and a judge.
+func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}, sp *space.Space, o *search.EvolveOptions) error {
+	model, err := t.model(sp)
 	if err != nil {
 		return err
 	}
-	if o.Given, err = t.guided(ctx, model, stop); err != nil {
+	found, err := t.guided(ctx, sp, model, stop)
+	if err != nil {
 		return err
 	}
+	o.Given = search.Candidates(found, t.o.Search)
 	if t.o.Judge {
-		o.Judge = search.NewJudge(t.space, model)
+		o.Judge = search.NewJudge(sp, model)
 	}
 	return nil
 }
@@ -164,8 +177,8 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 	n := 0
 	for _, m := range past {
 		c, ok := t.rebuild(m)
-		if !ok || c.Schedule.HashString() != m.Hash {
-			continue // the space has changed since; what it says now would be measured anew
+		if !ok {
+			continue
 		}
 		n++
 		if err := t.learn(strategy, c, m.Status == "ok", m.Best.Seconds()); err != nil {
@@ -184,17 +197,22 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 	if m.Trace == "" {
 		s, err := schedule.Parse(m.Text)
-		return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, err == nil
+		return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, err == nil && s.HashString() == m.Hash
 	}
-	trace, err := t.space.ParseTrace(m.Trace)
-	if err != nil {
-		return search.Candidate{}, false
+	for _, sp := range t.spaces {
+		trace, err := sp.ParseTrace(m.Trace)
+		if err != nil {
+			continue
+		}
+		state, _, err := sp.Replay(trace, space.Strict)
+		if err != nil || !state.Complete() {
+			continue
+		}
+		if c := candidate(state, m.Origin); c.Schedule.HashString() == m.Hash {
+			return c, true
+		}
 	}
-	state, _, err := t.space.Replay(trace, space.Strict)
-	if err != nil || !state.Complete() {
-		return search.Candidate{}, false
-	}
-	return candidate(state, m.Origin), true
+	return search.Candidate{}, false // the spaces have changed since
 }
 
 // learn tells the strategy and the ranking of one outcome. Without a strategy yet it is
@@ -225,7 +243,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
 	}
 	if m.candidate.State != nil {
-		row.Trace = t.space.FormatTrace(m.candidate.State.Trace())
+		row.Trace = m.candidate.State.Space().FormatTrace(m.candidate.State.Trace())
 	}
 	if err := t.recorder.Record(context.WithoutCancel(ctx), row); err != nil {
 		return err

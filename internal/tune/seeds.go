@@ -119,7 +119,7 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 // sown makes candidates of a foreign schedule. near says that the space has none that
 // is the same.
 func (t *tuner) sown(name string, f foreign) (out []search.Candidate, near bool) {
-	n, err := t.space.NearSchedule(f.schedule)
+	n, err := t.spaces[0].NearSchedule(f.schedule)
 	if err == nil && n.Exact && !f.partial {
 		return []search.Candidate{candidate(n.State, seedOrigin+name)}, false
 	}

@@ -61,7 +61,7 @@ type tuner struct {
 	events   Events
 	gen      *bridge.Generator
 	pipe     *pipeline.Pipeline
-	space    *space.Space
+	spaces   []*space.Space // the pipeline's as it stands, then after factoring
 	inputs   []bridge.Input
 	scratch  string // everything of this run that nobody keeps
 	server   *bridge.Server
@@ -177,9 +177,8 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	so := space.Defaults(t.o.Threads)
-	var err error
-	if t.space, err = space.New(t.pipe, so); err != nil {
-		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
+	if err := t.makeSpaces(ctx, so); err != nil {
+		return err
 	}
 	w, err := workload(t.o, t.gen, t.pipe, t.inputs)
 	if err != nil {

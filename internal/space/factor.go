@@ -1,0 +1,183 @@
+package space
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// Reductions that no schedule of the space can vectorise or run on several cores become
+// such that can when they are split and factored first (Suriana, Adams and Kamil,
+// "Parallel associative reductions in Halide", CGO 2017). Adams et al. leave that to the
+// author of the algorithm.
+
+// Numbers of Factoring. A reduction in parallel is not worth waking the cores for where
+// it takes fewer iterations than leastParallel; tasksPerCore keeps all of them busy when
+// some tasks take longer; vectorsAtOnce lanes hide how long one addition takes.
+const (
+	leastParallel = 1 << 15
+	tasksPerCore  = 4
+	vectorsAtOnce = 4
+)
+
+// Factoring are the structural directives after which associative reductions can be
+// scheduled better than they are, none where that goes for no reduction:
+//
+//   - One that reads memory along a reduction loop and along no other gets the lanes of a
+//     few vectors as a loop of their own, each summing up its share.
+//   - One that at root has fewer independent iterations than cores could use gets tasks,
+//     as long as what these add up to is little against the reduction.
+//
+// Sums of floats are rounded otherwise then; floats false leaves them whole.
+func (sp *Space) Factoring(floats bool) []schedule.Directive {
+	var out []schedule.Directive
+	for f := range sp.nodes {
+		n := &sp.nodes[f]
+		if n.given || n.Extern || !floats && slices.ContainsFunc(n.Types, isFloat) {
+			continue
+		}
+		for s := 1; s < len(sp.nodes[f].Stages); s++ {
+			if c := (factoring{sp: sp, f: f, s: s}); sp.nodes[f].Stages[s].Associative {
+				out = append(out, c.directives()...)
+			}
+		}
+	}
+	return out
+}
+
+// factoring is how one update is factored.
+type factoring struct {
+	sp   *Space
+	f, s int
+	out  []schedule.Directive
+	kept []string // loops that become Vars
+	vars []string // these
+}
+
+func (c *factoring) directives() []schedule.Directive {
+	lanes, count := c.lanes()
+	tasks, chunk := c.tasks()
+	if lanes < 0 && tasks < 0 {
+		return nil
+	}
+	loops := c.sp.nodes[c.f].Stages[c.s].Loops
+	// Lanes come first: the innermost dimension of what is summed up, and of its storage
+	// where the Func has none.
+	var task, rest string
+	if tasks >= 0 {
+		task, rest = c.split(loops[tasks].Var, "strip", "line", chunk)
+	}
+	if lanes >= 0 {
+		loop := loops[lanes].Var
+		if lanes == tasks {
+			loop = rest
+		}
+		_, lane := c.split(loop, "step", "lane", count)
+		c.keep(lane)
+	}
+	if tasks >= 0 {
+		c.keep(task)
+	}
+	n := &c.sp.nodes[c.f]
+	as := n.Name + "_parts"
+	if c.s > 1 {
+		as += strings.Repeat("s", c.s-1)
+	}
+	if slices.ContainsFunc(c.sp.nodes, func(n node) bool { return n.Name == as }) {
+		return nil
+	}
+	return append(c.out, schedule.Directive{Op: schedule.RFactor, Func: n.Name, Stage: c.s, Vars: c.kept, New: c.vars, As: as})
+}
+
+// split splits a reduction loop by a factor into two named after it.
+func (c *factoring) split(loop, outer, inner string, factor int64) (string, string) {
+	base := strings.ReplaceAll(loop, "$", "_") + "_"
+	outer, inner = base+outer, base+inner
+	c.out = append(c.out, schedule.Directive{Op: schedule.Split, Func: c.sp.nodes[c.f].Name, Stage: c.s,
+		Vars: []string{loop}, New: []string{outer, inner}, Ints: []int64{factor}, Word: guard})
+	return outer, inner
+}
+
+// keep makes a loop a dimension of the new Func.
+func (c *factoring) keep(loop string) {
+	c.kept, c.vars = append(c.kept, loop), append(c.vars, loop+"_var")
+}
+
+// lanes picks the reduction loop to vectorise and into how many lanes, -1 where there is
+// none: one that something is read along densely where nothing is along any other loop.
+func (c *factoring) lanes() (loop int, count int64) {
+	n := &c.sp.nodes[c.f]
+	st := &n.Stages[c.s]
+	if c.scatters() {
+		return -1, 0 // each lane would need the whole table
+	}
+	dense := -1
+	for e := range st.Edges {
+		for _, j := range st.Edges[e].Jacobians {
+			if len(j.Coeffs) == 0 {
+				continue // a scalar
+			}
+			for i, l := range st.Loops {
+				switch one := j.Coeffs[0][i] == (pipeline.Rational{Num: 1, Den: 1}); {
+				case one && l.RVar:
+					dense = i
+				case one:
+					return -1, 0
+				}
+			}
+		}
+	}
+	if dense < 0 {
+		return -1, 0
+	}
+	extent := c.sp.Extents(c.f, c.s)[dense]
+	for count = vectorsAtOnce * int64(n.VectorSize); count >= int64(n.VectorSize); count /= 2 {
+		if 2*count <= extent {
+			return dense, count
+		}
+	}
+	return -1, 0
+}
+
+// tasks picks the reduction loop to run in parallel and how many iterations of it are a
+// task, -1 where there is none: the outermost.
+func (c *factoring) tasks() (loop int, chunk int64) {
+	n := &c.sp.nodes[c.f]
+	st := &n.Stages[c.s]
+	cores := int64(c.sp.o.Parallelism)
+	extents := c.sp.Extents(c.f, c.s)
+	loop = -1
+	free, all := int64(1), 1.0
+	for i, l := range st.Loops {
+		all *= float64(extents[i])
+		if l.RVar {
+			loop = i
+		} else if l.Pure {
+			free *= extents[i]
+		}
+	}
+	wanted := tasksPerCore * cores
+	if cores < 2 || loop < 0 || free >= wanted*int64(n.VectorSize) || extents[loop] < wanted || all < leastParallel {
+		return -1, 0
+	}
+	if added := float64(wanted) * points(c.sp.root.bounds(c.f).computed()); added > all/tasksPerCore {
+		return -1, 0
+	}
+	return loop, ceilDiv(extents[loop], wanted)
+}
+
+// scatters holds where an update writes elsewhere than at its own loops' coordinates.
+func (c *factoring) scatters() bool {
+	pure := 0
+	for _, l := range c.sp.nodes[c.f].Stages[c.s].Loops {
+		if l.Pure && !l.RVar {
+			pure++
+		}
+	}
+	return pure < c.sp.nodes[c.f].dims
+}
+
+// isFloat holds for float16, bfloat16, float32 and float64.
+func isFloat(typ string) bool { return strings.Contains(typ, "float") }

@@ -1,0 +1,90 @@
+package space
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+func factored(t *testing.T, name string, cores int, floats bool) string {
+	t.Helper()
+	sp, err := New(pipelinetest.Described(t, name), Defaults(cores))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := schedule.Schedule{Directives: sp.Factoring(floats)}
+	if err := s.Check(sp.binding()); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	if head := s.Structure(); len(head) != len(s.Directives) {
+		t.Errorf("%s: %d of %d directives are structure", name, len(head), len(s.Directives))
+	}
+	return s.String()
+}
+
+// Factored are reductions that nothing else could vectorise or run in parallel, and no
+// others.
+func TestFactoring(t *testing.T) {
+	lanes := `total.update(0).split(r$x, r_x_step, r_x_lane, 32, guard_with_if)
+total_parts = total.update(0).rfactor([r_x_lane], [r_x_lane_var])
+largest.update(0).split(r$x, r_x_step, r_x_lane, 32, guard_with_if)
+largest_parts = largest.update(0).rfactor([r_x_lane], [r_x_lane_var])
+`
+	if got := factored(t, "softmax.h21", 2, true); got != lanes {
+		t.Errorf("softmax:\n%s", got)
+	}
+	if got := factored(t, "softmax.h21", 2, false); got != "" {
+		t.Errorf("softmax without its floats:\n%s", got)
+	}
+	// 240 rows are 8 tasks of 30: a histogram of 256 bins each is little.
+	tasks := `histogram.update(0).split(image$y, image_y_strip, image_y_line, 30, guard_with_if)
+histogram_parts = histogram.update(0).rfactor([image_y_strip], [image_y_strip_var])
+`
+	if got := factored(t, "scan.h21", 2, false); got != tasks {
+		t.Errorf("scan:\n%s", got)
+	}
+	if got := factored(t, "scan.h21", 1, true); got != "" {
+		t.Errorf("scan on one core:\n%s", got)
+	}
+	// 256 bins keep two cores busy, but not 32.
+	if got := factored(t, "hist.h21", 32, false); !strings.Contains(got, "counts_parts = ") {
+		t.Errorf("hist on 32 cores:\n%s", got)
+	}
+	// Where lanes would each need the whole table, or pure loops go along memory too.
+	for _, name := range []string{"hist.h21", "harris.h21", "conv_layer.h21", "bilateral_grid.h21", "camera_pipe.h21", "unsharp.h21"} {
+		if got := factored(t, name, 2, true); got != "" {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	// What is factored already is not again.
+	if got := factored(t, "softmax_parts.h21", 2, true); strings.Contains(got, "total_parts = ") {
+		t.Errorf("softmax_parts:\n%s", got)
+	}
+}
+
+// Every schedule of the space after factoring begins with it, and goes with the pipeline
+// as it stands.
+func TestFactoredSchedules(t *testing.T) {
+	p := pipelinetest.Described(t, "softmax_parts.h21")
+	sp, err := New(p, Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sp.Start()
+	for !s.Complete() {
+		s = s.Next(s.Actions(nil)[0])
+	}
+	out := s.Schedule()
+	if head := (schedule.Schedule{Directives: out.Structure()}).String(); head != strings.Join(p.Structure, "\n")+"\n" {
+		t.Errorf("it begins with\n%s", head)
+	}
+	plain := pipelinetest.Described(t, "softmax.h21")
+	if err := out.Check(plain.Binding()); err != nil {
+		t.Errorf("%v in\n%v", err, out)
+	}
+	if again, err := sp.ImportSchedule(out); err != nil || again.Schedule().Hash() != out.Hash() {
+		t.Errorf("read again: %v", err)
+	}
+}
