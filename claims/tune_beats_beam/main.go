@@ -34,7 +34,7 @@ func main() {
 	budget := flag.Duration("budget", 5*time.Minute, "of each app")
 	search := flag.String("search", tune.Defaults().Search, "strategy")
 	judge := flag.Bool("judge", true, "let what was measured decide what to measure next")
-	rfactor := flag.Bool("rfactor", true, "also factor reductions")
+	restructure := flag.Bool("restructure", true, "also factor reductions and clone Funcs")
 	keep := flag.String("keep", "", "folder for the databases, APP.db each, which stay there")
 	flag.Parse()
 	apps := flag.Args()
@@ -54,7 +54,7 @@ func main() {
 	for _, app := range apps {
 		o := tune.Defaults()
 		o.Generator.Path = claim.Source(app)
-		o.Judge, o.Factor, o.Budget, o.Seed, o.Search = *judge, *rfactor, *budget, *seed, *search
+		o.Judge, o.Restructure, o.Budget, o.Seed, o.Search = *judge, *restructure, *budget, *seed, *search
 		o.DB = filepath.Join(dir, app+".db")
 		if o.Baselines = []string{"adams2019", "own"}; *seeds {
 			o.Baselines = o.Seeds

@@ -306,7 +306,7 @@ func TestTunesHarris(t *testing.T) {
 	}
 }
 
-// Reductions along rows are factored, what was found so is known again, and --no-rfactor
+// Reductions along rows are factored, what was found so is known again, and --no-restructure
 // leaves it.
 func TestTunesFactoredReductions(t *testing.T) {
 	if testing.Short() {
@@ -343,7 +343,7 @@ func TestTunesFactoredReductions(t *testing.T) {
 	if again := tuned(t, execute(t, dir, append(args, "--db", "s.db")...)); again.Measured != 0 || again.Known != r.Measured {
 		t.Errorf("the second run: %d measured, %d known", again.Measured, again.Known)
 	}
-	tuned(t, execute(t, dir, append(args, "--db", "plain.db", "--no-rfactor")...))
+	tuned(t, execute(t, dir, append(args, "--db", "plain.db", "--no-restructure")...))
 	if n := factored("plain.db"); n != 0 {
 		t.Errorf("%d are factored all the same", n)
 	}

@@ -39,23 +39,49 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	}
 	f := funcs[m.rng.Intn(len(funcs))]
 	var dims []int
+	var extents []int64
 	for i, e := range m.sp.Extents(f, 0) {
 		if l := m.sp.Pipeline().Funcs[f].Stages[0].Loops[i]; l.Pure && l.PureDim >= 0 && l.PureDim != p.vector(f) && e > 1 {
-			dims = append(dims, l.PureDim)
+			dims, extents = append(dims, l.PureDim), append(extents, e)
 		}
 	}
 	if len(dims) == 0 {
 		return nil, false
 	}
+	k := m.rng.Intn(len(dims))
 	factor := int64(1)
-	if p.block[f].Kind == 0 || m.rng.Intn(4) > 0 {
+	switch {
+	case p.block[f].Kind != 0 && m.rng.Intn(4) == 0:
+	case extents[k] <= fewChannels:
+		factor = extents[k]
+	default:
 		factor = factors[m.rng.Intn(len(factors))]
 	}
-	p.unroll(f, dims[m.rng.Intn(len(dims))], factor)
+	p.unroll(f, dims[k], factor)
 	return p.state(), true
 }
 
-// chainBlock gives all Funcs, or those of a chain, blocks of so many rows.
+// fewChannels is how long a dimension is that is unrolled whole.
+const fewChannels = 4
+
+// channels unrolls the dimension of few channels of those of the Funcs that have one, so
+// that what these have in common is computed once. False where none has any.
+func (p *plan) channels(funcs []int) bool {
+	done := false
+	for _, f := range funcs {
+		for i, e := range p.sp.Extents(f, 0) {
+			l := p.sp.Pipeline().Funcs[f].Stages[0].Loops[i]
+			if l.Pure && l.PureDim >= 0 && l.PureDim != p.vector(f) && e > 1 && e <= fewChannels {
+				p.unroll(f, l.PureDim, e)
+				done = true
+			}
+		}
+	}
+	return done
+}
+
+// chainBlock gives all Funcs, or those of a chain, blocks of so many rows, or of all their
+// channels.
 func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
 	funcs := p.realised()
@@ -65,6 +91,9 @@ func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
 			return nil, false
 		}
 		funcs = append(c.funcs, c.owner.Func)
+	}
+	if m.rng.Intn(3) == 0 && p.channels(funcs) {
+		return p.state(), true
 	}
 	done := p.jam(funcs, factors[m.rng.Intn(len(factors))])
 	return p.state(), done

@@ -247,6 +247,21 @@ func TestPrototypesMerged(t *testing.T) {
 	}
 }
 
+// Of three channels, all are made together.
+func TestPrototypesOfChannels(t *testing.T) {
+	sp := newSpace(t, "hist.h21", 2)
+	output := funcs(t, sp, "output")[0]
+	for _, name := range []string{"prototype:strips-32-light-channels", "prototype:root-light-channels"} {
+		s := prototype(t, sp, name)
+		if !slices.ContainsFunc(s.Blocks(), func(d space.Decision) bool { return d.Func == output && d.Dim == 2 && d.Factor == 3 }) || len(s.Blocks()) != 1 {
+			t.Errorf("%s:\n%s", name, sp.FormatTrace(s.Trace()))
+		}
+		if text := s.Schedule().String(); !strings.Contains(text, "output.split(c, c, ci, 3,") || !strings.Contains(text, "output.unroll(ci)") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
 // One move makes the hand-written harris compute two rows at a time, unrolled, and its
 // trace says so again once written and read.
 func TestChainBlockMakesRowsTogether(t *testing.T) {

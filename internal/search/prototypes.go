@@ -10,7 +10,8 @@ import (
 // Prototypes are the schedules that people would try first, made for this pipeline from
 // nothing: everything inlined, everything at root, and, for the Funcs that feed one place
 // alone, sliding windows over strips of rows and tiles, of several sizes; each of those
-// with light Funcs inlined and not, and some with several rows made at a time. What feeds
+// with light Funcs inlined and not, and some with several rows or all of a few channels
+// made at a time. What feeds
 // one place by several ways may be kept whole, too: of a pyramid, whose levels are all
 // read twice, each strip would otherwise compute nearly everything. And strips may be
 // merged from the inputs up, no further than nothing is computed often. Which are good
@@ -44,11 +45,15 @@ func Prototypes(sp *space.Space) []Candidate {
 		if g.by > 0 {
 			p.jam(p.realised(), g.by)
 		}
+		if g.channels {
+			p.channels(p.realised())
+		}
 		add(fmt.Sprintf("strips-%d%v", g.rows, g), p)
 	}
 	leading := []grouping{
 		{inlined: light, rows: 32}, {inlined: light, rows: 256, by: 2}, {inlined: few, apart: true, rows: 32},
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
+		{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
 	}
 	for _, g := range leading {
 		strips(g)
@@ -59,6 +64,9 @@ func Prototypes(sp *space.Space) []Candidate {
 	blocked := everyRoot(sp, true)
 	blocked.jam(blocked.realised(), 4)
 	add("root-light-by-4", blocked)
+	together := everyRoot(sp, true)
+	together.channels(together.realised())
+	add("root-light-channels", together)
 	for _, rows := range []int64{32, 8, 128} {
 		for _, g := range []grouping{{inlined: light}, {inlined: few, apart: true}, {inlined: light, apart: true}, {}} {
 			g.rows = rows
@@ -105,6 +113,8 @@ type grouping struct {
 	rows int64
 	// by is how many rows are made at a time, 0 for one.
 	by int64
+	// channels makes all of a few channels at a time.
+	channels bool
 }
 
 func (g grouping) String() string {
@@ -114,6 +124,9 @@ func (g grouping) String() string {
 	}
 	if g.by > 0 {
 		name += fmt.Sprintf("-by-%d", g.by)
+	}
+	if g.channels {
+		name += "-channels"
 	}
 	return name
 }

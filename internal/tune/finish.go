@@ -168,14 +168,17 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 	defer exact.close()
 	var failures error
 	for i, s := range t.reserves(order) {
+		leave := func(err error) {
+			if i < len(order) { // the others fail for the same reasons
+				t.events.note("left out: %v", err)
+				failures = errors.Join(failures, err)
+			}
+		}
 		if err := exact.check(ctx, s); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if i < len(order) {
-				t.events.note("left out: %v", err)
-				failures = errors.Join(failures, err)
-			}
+			leave(err)
 			continue
 		}
 		source, err := t.source(s)
@@ -183,7 +186,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			return nil, err
 		}
 		if err := t.gen.Apply(ctx, s, source, t.emission(out)); err != nil {
-			failures = errors.Join(failures, err)
+			leave(err)
 			continue
 		}
 		// Linked beside the user's files, not among them.
@@ -193,7 +196,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		}
 		library, err := t.gen.Toolchain.Library(ctx, filepath.Join(out, function+".a"), tmp)
 		if err != nil {
-			failures = errors.Join(failures, err)
+			leave(err)
 			continue
 		}
 		t.report.Schedule = s.String()

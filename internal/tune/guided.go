@@ -91,8 +91,8 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 		found = []search.Solution{result.Solution}
 	}
 	if len(found) > 0 {
-		if ms := found[0].Cost / 1e3; t.report.Predicted == 0 || ms < t.report.Predicted {
-			t.report.Predicted = ms
+		if seconds := found[0].Cost / 1e3; t.report.Predicted == 0 || seconds < t.report.Predicted {
+			t.report.Predicted = seconds
 		}
 		t.events.note("the model costed %d schedules in %.1f s; its best should take %.3g ms", result.Evaluations, result.Elapsed.Seconds(), found[0].Cost)
 	}

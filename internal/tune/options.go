@@ -30,9 +30,9 @@ type Options struct {
 	// Judge has what was measured decide which changes are worth measuring, where the
 	// search asks the model. Default true.
 	Judge bool
-	// Factor also tries schedules that factor reductions (rfactor) so that these can be
-	// vectorised or run in parallel. Default true.
-	Factor bool
+	// Restructure also tries schedules that factor reductions (rfactor), so that these
+	// can be vectorised or run in parallel, and clone cheap Funcs (clone_in). Default true.
+	Restructure bool
 	// Unmeasured hands back the model's best without timing anything; it is checked all
 	// the same.
 	Unmeasured bool
@@ -85,7 +85,7 @@ type Options struct {
 // Defaults are the documented defaults.
 func Defaults() Options {
 	return Options{
-		Search: "protuner", Judge: true, Factor: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
+		Search: "protuner", Judge: true, Restructure: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
 		Seeds:          slices.Clone(schedulers),
 		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},

@@ -8,8 +8,9 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// makeSpaces makes the pipeline's space, and where reductions can be factored to
-// advantage (Space.Factoring) one of the pipeline as it is then. A search that measures
+// makeSpaces makes the pipeline's space, and where there are Funcs to clone or reductions
+// to factor to advantage (Space.Cloning, Space.Factoring) one of the pipeline as it is
+// then. A search that measures
 // by itself (ProTuner's cost+real) keeps to the first: it may take all of the budget.
 // Where integers are made from floats, and what is handed out must be right to the last
 // of them with strict floats (see exact), sums of floats are left whole.
@@ -19,8 +20,8 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
 	}
 	t.spaces = []*space.Space{plain}
-	directives := plain.Factoring(!t.checksExactly())
-	if len(directives) == 0 || !t.o.Factor || search.Measures(t.o.Search) {
+	directives := append(plain.Cloning(), plain.Factoring(!t.checksExactly())...)
+	if len(directives) == 0 || !t.o.Restructure || search.Measures(t.o.Search) {
 		return nil
 	}
 	p, err := t.gen.Describe(ctx, directives...)
@@ -28,14 +29,14 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.events.note("its reductions are left whole: %v", err)
+		t.events.note("its Funcs are left as they are: %v", err)
 		return nil
 	}
-	factored, err := space.New(p, so)
+	restructured, err := space.New(p, so)
 	if err != nil {
-		t.events.note("its reductions are left whole: %v", err)
+		t.events.note("its Funcs are left as they are: %v", err)
 		return nil
 	}
-	t.spaces = append(t.spaces, factored)
+	t.spaces = append(t.spaces, restructured)
 	return nil
 }

@@ -61,7 +61,7 @@ type tuner struct {
 	events   Events
 	gen      *bridge.Generator
 	pipe     *pipeline.Pipeline
-	spaces   []*space.Space // the pipeline's as it stands, then after factoring
+	spaces   []*space.Space // the pipeline's as it stands, then restructured
 	inputs   []bridge.Input
 	scratch  string // everything of this run that nobody keeps
 	server   *bridge.Server
