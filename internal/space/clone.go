@@ -8,8 +8,9 @@ import (
 )
 
 // Numbers of Cloning: how many loads make a Func too dear to be computed twice; how many
-// points a Func has at most that counts as a table; in strips of how many rows of an
-// output, and how often computed in these, a Func is taken for one that they cannot share.
+// points a table has at most, and a Func at least for its traffic to matter; in strips of
+// how many rows of an output, and how often computed in these, a Func is taken for one
+// that they cannot share.
 const (
 	cheapLoads   = 4
 	tablePoints  = 1 << 16
@@ -17,41 +18,39 @@ const (
 	worthCloning = 2
 )
 
-// Cloning are the structural directives that give readers of a Func copies of their own
-// (clone_in), none where that goes for no Func: where it is cheap to compute and several
-// Funcs read it, but one of them needs all of it before the output begins. Computed once
-// it is written to memory and read back; as two Funcs each is made where it is read.
+// Cloning are the structural directives that give the earliest reader of a Func a copy of
+// its own (clone_in), none where that goes for no Func: where it is cheap to compute and
+// several Funcs read it, but one of them needs all of it before the output begins.
+// Computed once it is written to memory and read back; as two Funcs each is made where it
+// is read.
 func (sp *Space) Cloning() []schedule.Directive {
 	var out []schedule.Directive
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if n.given || n.Output || n.MustInline != "" || !sp.CanInline(f) || !sp.cheap(f) || !sp.neededBefore(f) {
+		if n.given || n.Output || n.MustInline != "" || n.Wrapper || n.BoundaryCondition || !sp.CanInline(f) ||
+			points(sp.root.bounds(f).computed()) <= tablePoints || !sp.cheap(f) || !sp.neededBefore(f) {
 			continue
 		}
-		var readers []int // consumers first
-		for _, c := range n.consumers {
-			if !slices.Contains(readers, c.fn) {
-				readers = append(readers, c.fn)
-			}
+		first, last := n.consumers[0].fn, n.consumers[len(n.consumers)-1].fn // consumers first
+		if first == last {
+			continue
 		}
-		for _, r := range readers[min(1, len(readers)):] {
-			reader := &sp.nodes[r]
-			out = append(out, schedule.Directive{Op: schedule.CloneIn, Func: n.Name, Funcs: []string{reader.Name}, As: n.Name + "_in_" + reader.Name})
-		}
+		reader := sp.nodes[last].Name
+		out = append(out, schedule.Directive{Op: schedule.CloneIn, Func: n.Name, Funcs: []string{reader}, As: n.Name + "_in_" + reader})
 	}
 	return out
 }
 
-// cheap holds for a Func of few loads, all of which are of inputs, of small tables, or of
-// another Func's point at one place.
+// cheap holds for a Func of few loads, all of which are of inputs, with a boundary
+// condition or without, of single points of other Funcs, or of small tables.
 func (sp *Space) cheap(f int) bool {
 	loads := 0
 	for _, st := range sp.nodes[f].Stages {
 		for e := range st.Edges {
 			edge := &st.Edges[e]
 			loads += edge.Calls
-			from := &sp.nodes[edge.Producer]
-			if !from.Input && !onePoint(edge) && points(sp.root.bounds(edge.Producer).computed()) > tablePoints {
+			table := isGather(edge) && points(sp.root.bounds(edge.Producer).computed()) <= tablePoints
+			if !sp.isSource(edge.Producer) && !isPoint(edge) && !table {
 				return false
 			}
 		}
@@ -59,24 +58,41 @@ func (sp *Space) cheap(f int) bool {
 	return loads > 0 && loads <= cheapLoads
 }
 
-// onePoint holds where all loads of an edge are of the same point.
-func onePoint(e *pipeline.Edge) bool {
-	if len(e.Jacobians) != 1 {
-		return false
+// isSource holds for inputs, and for wrappers and boundary conditions of them.
+func (sp *Space) isSource(f int) bool {
+	n := &sp.nodes[f]
+	if n.Input {
+		return true
 	}
-	for _, row := range e.Jacobians[0].Coeffs {
-		for _, c := range row {
-			if c.Den == 0 {
+	for _, st := range n.Stages {
+		for _, e := range st.Edges {
+			if !n.Wrapper && !n.BoundaryCondition || !sp.isSource(e.Producer) {
 				return false
 			}
 		}
 	}
-	for _, o := range e.Jacobians[0].Offsets {
-		if !slices.Equal(o, e.Jacobians[0].Offsets[0]) {
-			return false
+	return true
+}
+
+// isGather holds where a load's coordinates follow from data.
+func isGather(e *pipeline.Edge) bool {
+	for _, j := range e.Jacobians {
+		for _, row := range j.Coeffs {
+			if slices.ContainsFunc(row, func(c pipeline.Rational) bool { return c.Den == 0 }) {
+				return true
+			}
 		}
 	}
-	return true
+	return false
+}
+
+// isPoint holds where all loads of an edge are of the same point.
+func isPoint(e *pipeline.Edge) bool {
+	if len(e.Jacobians) != 1 || isGather(e) {
+		return false
+	}
+	offsets := e.Jacobians[0].Offsets
+	return !slices.ContainsFunc(offsets, func(o []int64) bool { return !slices.Equal(o, offsets[0]) })
 }
 
 // neededBefore holds where strips of an output would each compute most of f again.
