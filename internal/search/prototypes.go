@@ -11,12 +11,11 @@ import (
 // nothing: everything inlined, everything at root, and, for the Funcs that feed one place
 // alone, sliding windows over strips of rows and tiles, of several sizes; each of those
 // with light Funcs inlined and not, and some with several rows or all of a few channels
-// made at a time. What feeds
-// one place by several ways may be kept whole, too: of a pyramid, whose levels are all
-// read twice, each strip would otherwise compute nearly everything. And strips may be
-// merged from the inputs up, no further than nothing is computed often. Which are good
-// depends on pipeline and machine: they are different enough that one of them is usually
-// a good start. Equal ones are left out.
+// made at a time. What feeds one place by several ways may be kept whole, too: of a
+// pyramid, whose levels are all read twice, each strip would otherwise compute nearly
+// everything. And strips may be merged from the inputs up, no further than nothing is
+// computed often. Which are good depends on pipeline and machine: they are different
+// enough that one of them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
 	var out []Candidate
 	known := seen{}

@@ -10,10 +10,10 @@ import (
 
 // makeSpaces makes the pipeline's space, and where there are Funcs to clone or reductions
 // to factor to advantage (Space.Cloning, Space.Factoring) one of the pipeline as it is
-// then. A search that measures
-// by itself (ProTuner's cost+real) keeps to the first: it may take all of the budget.
-// Where integers are made from floats, and what is handed out must be right to the last
-// of them with strict floats (see exact), sums of floats are left whole.
+// then. A search that measures by itself (ProTuner's cost+real) keeps to the first: it
+// may take all of the budget. Where integers are made from floats, and what is handed out
+// must be right to the last of them with strict floats (see exact), sums of floats are
+// left whole.
 func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	plain, err := space.New(t.pipe, so)
 	if err != nil {
