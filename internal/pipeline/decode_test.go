@@ -79,6 +79,9 @@ func TestGoldensAgreeAcrossVersions(t *testing.T) {
 		if !ok {
 			continue
 		}
+		if base == "softmax_parts" {
+			continue // rfactor was made anew in between: 21 keeps a split's guard as a predicate
+		}
 		old, ok := all[base+".h19.json"]
 		if !ok {
 			t.Errorf("%s: no description by Halide 19", base)
