@@ -3,7 +3,10 @@ package tune
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
 )
@@ -32,6 +35,10 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 		t.events.note("its Funcs are left as they are: %v", err)
 		return nil
 	}
+	if unnameable(p) {
+		t.events.note("its reductions are left whole: Halide %s cannot schedule them once factored", p.Halide)
+		return nil
+	}
 	restructured, err := space.New(p, so)
 	if err != nil {
 		t.events.note("its Funcs are left as they are: %v", err)
@@ -39,4 +46,17 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	}
 	t.spaces = append(t.spaces, restructured)
 	return nil
+}
+
+// unnameable holds where a reduction loop has a dot in its name: Halide 19 calls those so
+// that are left of a split after rfactor, and refuses the name in directives.
+func unnameable(p *pipeline.Pipeline) bool {
+	for _, f := range p.Funcs {
+		for _, st := range f.Stages {
+			if slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.RVar && strings.Contains(l.Var, ".") }) {
+				return true
+			}
+		}
+	}
+	return false
 }
