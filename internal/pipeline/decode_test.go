@@ -79,16 +79,14 @@ func TestGoldensAgreeAcrossVersions(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if base == "softmax_parts" {
-			continue // rfactor was made anew in between: 21 keeps a split's guard as a predicate
-		}
 		old, ok := all[base+".h19.json"]
 		if !ok {
 			t.Errorf("%s: no description by Halide 19", base)
 			continue
 		}
 		old = bytes.Replace(old, []byte(`"halide":"19.0.0"`), []byte(`"halide":"21.0.0"`), 1)
-		if !bytes.Equal(old, b) {
+		// rfactor was made anew in between: 21 keeps a split's guard as a predicate.
+		if !bytes.Equal(old, b) && base != "softmax_parts" {
 			t.Errorf("%s: Halide 19 and 21 describe it differently", base)
 		}
 	}

@@ -38,27 +38,38 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 		return nil, false
 	}
 	f := funcs[m.rng.Intn(len(funcs))]
-	var dims []int
-	var extents []int64
-	for i, e := range m.sp.Extents(f, 0) {
-		if l := m.sp.Pipeline().Funcs[f].Stages[0].Loops[i]; l.Pure && l.PureDim >= 0 && l.PureDim != p.vector(f) && e > 1 {
-			dims, extents = append(dims, l.PureDim), append(extents, e)
-		}
-	}
-	if len(dims) == 0 {
+	loops := p.scalarLoops(f)
+	if len(loops) == 0 {
 		return nil, false
 	}
-	k := m.rng.Intn(len(dims))
+	l := loops[m.rng.Intn(len(loops))]
 	factor := int64(1)
 	switch {
 	case p.block[f].Kind != 0 && m.rng.Intn(4) == 0:
-	case extents[k] <= fewChannels:
-		factor = extents[k]
+	case l.extent <= fewChannels:
+		factor = l.extent
 	default:
 		factor = factors[m.rng.Intn(len(factors))]
 	}
-	p.unroll(f, dims[k], factor)
+	p.unroll(f, l.dim, factor)
 	return p.state(), true
+}
+
+// scalarLoop is a loop over a dimension of a Func other than its vector's.
+type scalarLoop struct {
+	dim    int
+	extent int64
+}
+
+// scalarLoops are those of more than one iteration, innermost first.
+func (p *plan) scalarLoops(f int) []scalarLoop {
+	var out []scalarLoop
+	for i, e := range p.sp.Extents(f, 0) {
+		if l := p.sp.Pipeline().Funcs[f].Stages[0].Loops[i]; l.Pure && l.PureDim >= 0 && l.PureDim != p.vector(f) && e > 1 {
+			out = append(out, scalarLoop{l.PureDim, e})
+		}
+	}
+	return out
 }
 
 // fewChannels is how long a dimension is that is unrolled whole.
@@ -69,10 +80,9 @@ const fewChannels = 4
 func (p *plan) channels(funcs []int) bool {
 	done := false
 	for _, f := range funcs {
-		for i, e := range p.sp.Extents(f, 0) {
-			l := p.sp.Pipeline().Funcs[f].Stages[0].Loops[i]
-			if l.Pure && l.PureDim >= 0 && l.PureDim != p.vector(f) && e > 1 && e <= fewChannels {
-				p.unroll(f, l.PureDim, e)
+		for _, l := range p.scalarLoops(f) {
+			if l.extent <= fewChannels {
+				p.unroll(f, l.dim, l.extent)
 				done = true
 			}
 		}

@@ -83,31 +83,12 @@ func (p *plan) cut(f int, task []int64) {
 	p.tasks[f] = space.Decision{Func: f, Kind: space.Tasks, Task: task}
 }
 
-// rowsLoop picks the loop of a stage along which to cut strips: the longest pure
-// one that is not vectorised; -1 where there is none.
-func (p *plan) rowsLoop(f, stage int) int {
-	st := &p.sp.Pipeline().Funcs[f].Stages[stage]
-	vector := p.vector(f)
-	best := -1
-	var most int64 = 1
-	for i, e := range p.sp.Extents(f, stage) {
-		if l := st.Loops[i]; l.Pure && !l.RVar && (l.PureDim != vector || vector < 0) && e > most {
-			best, most = i, e
-		}
-	}
-	return best
-}
+// rowsLoop is Space.RowsLoop with the vector planned.
+func (p *plan) rowsLoop(f, stage int) int { return p.sp.RowsLoop(f, stage, p.vector(f)) }
 
-// strip is the place in the loops of a stage where one iteration covers so many
-// iterations of its rows and everything of its other loops.
+// strip is Space.Strip with the vector planned.
 func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
-	i := p.rowsLoop(f, stage)
-	if i < 0 {
-		return space.Root, false
-	}
-	tile := p.sp.Extents(f, stage)
-	tile[i] = min(rows, tile[i])
-	return space.Place{Func: f, Stage: stage, Tile: tile}, true
+	return p.sp.Strip(f, stage, p.vector(f), rows)
 }
 
 // tile is the place where one iteration covers so many points of the vectorised

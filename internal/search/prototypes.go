@@ -25,6 +25,16 @@ func Prototypes(sp *space.Space) []Candidate {
 			out = append(out, c)
 		}
 	}
+	// blocked adds what g's blocks make of a plan.
+	blocked := func(name string, g grouping, p *plan) {
+		if g.by > 0 {
+			p.jam(p.realised(), g.by)
+		}
+		if g.channels {
+			p.channels(p.realised())
+		}
+		add(name+g.String(), p)
+	}
 	// What compiles soon and cannot be very slow comes first: fusing fifty Funcs into one
 	// nest of strips can take half a minute to compile.
 	add("root-light", everyRoot(sp, true))
@@ -39,16 +49,7 @@ func Prototypes(sp *space.Space) []Candidate {
 			return ok
 		})
 	}
-	strips := func(g grouping) {
-		p := slid(g)
-		if g.by > 0 {
-			p.jam(p.realised(), g.by)
-		}
-		if g.channels {
-			p.channels(p.realised())
-		}
-		add(fmt.Sprintf("strips-%d%v", g.rows, g), p)
-	}
+	strips := func(g grouping) { blocked(fmt.Sprintf("strips-%d", g.rows), g, slid(g)) }
 	leading := []grouping{
 		{inlined: light, rows: 32}, {inlined: light, rows: 256, by: 2}, {inlined: few, apart: true, rows: 32},
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
@@ -60,12 +61,8 @@ func Prototypes(sp *space.Space) []Candidate {
 	for _, rows := range []int64{16, 64} {
 		add(fmt.Sprintf("strips-%d-merged", rows), merged(sp, rows))
 	}
-	blocked := everyRoot(sp, true)
-	blocked.jam(blocked.realised(), 4)
-	add("root-light-by-4", blocked)
-	together := everyRoot(sp, true)
-	together.channels(together.realised())
-	add("root-light-channels", together)
+	blocked("root", grouping{inlined: light, by: 4}, everyRoot(sp, true))
+	blocked("root", grouping{inlined: light, channels: true}, everyRoot(sp, true))
 	for _, rows := range []int64{32, 8, 128} {
 		for _, g := range []grouping{{inlined: light}, {inlined: few, apart: true}, {inlined: light, apart: true}, {}} {
 			g.rows = rows

@@ -102,18 +102,7 @@ func (sp *Space) neededBefore(f int) bool {
 		if !sp.nodes[o].Output || !sp.stages[sp.nodes[o].first+last].upstream.has(f) {
 			continue
 		}
-		strip := sp.Extents(o, last)
-		if len(strip) < 2 {
-			continue
-		}
-		rows := 1
-		for i := range strip {
-			if i > 0 && strip[i] > strip[rows] {
-				rows = i
-			}
-		}
-		strip[rows] = min(strip[rows], clonedRows)
-		if sp.Repeats(f, Place{Func: o, Stage: last, Tile: strip}) > worthCloning {
+		if strip, ok := sp.Strip(o, last, sp.nodes[o].vectorDims[0], clonedRows); ok && sp.Repeats(f, strip) > worthCloning {
 			return true
 		}
 	}

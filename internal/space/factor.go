@@ -38,8 +38,8 @@ func (sp *Space) Factoring(floats bool) []schedule.Directive {
 		if n.given || n.Extern || !floats && slices.ContainsFunc(n.Types, isFloat) {
 			continue
 		}
-		for s := 1; s < len(sp.nodes[f].Stages); s++ {
-			if c := (factoring{sp: sp, f: f, s: s}); sp.nodes[f].Stages[s].Associative {
+		for s := 1; s < len(n.Stages); s++ {
+			if c := (factoring{sp: sp, f: f, s: s}); n.Stages[s].Associative {
 				out = append(out, c.directives()...)
 			}
 		}
@@ -81,10 +81,7 @@ func (c *factoring) directives() []schedule.Directive {
 		c.keep(task)
 	}
 	n := &c.sp.nodes[c.f]
-	as := n.Name + "_parts"
-	if c.s > 1 {
-		as += strings.Repeat("s", c.s-1)
-	}
+	as := n.Name + "_part" + strings.Repeat("s", c.s)
 	if slices.ContainsFunc(c.sp.nodes, func(n node) bool { return n.Name == as }) {
 		return nil
 	}

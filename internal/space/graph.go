@@ -81,6 +81,31 @@ func (sp *Space) Upstream(f int) []int {
 	return out
 }
 
+// RowsLoop picks the loop of a stage along which to cut strips: the longest pure one
+// that is not of the dimension vectorised, -1 for none; -1 where there is no such loop.
+func (sp *Space) RowsLoop(f, stage, vector int) int {
+	best := -1
+	var most int64 = 1
+	for i, e := range sp.Extents(f, stage) {
+		if l := sp.nodes[f].Stages[stage].Loops[i]; l.Pure && !l.RVar && (l.PureDim != vector || vector < 0) && e > most {
+			best, most = i, e
+		}
+	}
+	return best
+}
+
+// Strip is the place in the loops of a stage where one iteration covers so many
+// iterations of its rows and everything of its other loops.
+func (sp *Space) Strip(f, stage, vector int, rows int64) (Place, bool) {
+	i := sp.RowsLoop(f, stage, vector)
+	if i < 0 {
+		return Root, false
+	}
+	tile := sp.Extents(f, stage)
+	tile[i] = min(rows, tile[i])
+	return Place{Func: f, Stage: stage, Tile: tile}, true
+}
+
 // Repeats is how often each point of f is computed on average where f is computed for
 // every tile of that place, whose Func is at root; 1 where no point is computed twice.
 func (sp *Space) Repeats(f int, in Place) float64 {
@@ -89,9 +114,7 @@ func (sp *Space) Repeats(f int, in Place) float64 {
 	for i := range own.Loops(in.Stage) {
 		loop := &own.Loops(in.Stage)[i]
 		n := ceilDiv(extent(*loop), in.Tile[i])
-		size := ceilDiv(extent(*loop), n)
-		loop.Min += n / 2 * size
-		loop.Max = loop.Min + size - 1
+		*loop = middle(*loop, n)
 		tiles *= float64(n)
 	}
 	inside := sp.newSite(sp.nodes[in.Func].first+in.Stage, own).bounds(f)

@@ -131,6 +131,13 @@ func (n *Nest) cut(inside *site, t []int64) (outer, inner *Nest) {
 	return outer, inner
 }
 
+// middle is the tile in the middle of a loop that is cut into so many.
+func middle(around pipeline.Span, tiles int64) pipeline.Span {
+	in := ceilDiv(extent(around), tiles)
+	first := around.Min + (tiles/2)*in
+	return pipeline.Span{Min: first, Max: first + in - 1}
+}
+
 // cutSite is the site inside one tile in the middle, where level n is cut into t
 // tiles. above is the site around the level.
 func (sp *Space) cutSite(n *Nest, above *site, t []int64) *site {
@@ -138,10 +145,8 @@ func (sp *Space) cutSite(n *Nest, above *site, t []int64) *site {
 	around, inside := above.bounds(n.Func).Loops(n.Stage), b.Loops(n.Stage)
 	for i, tiles := range t {
 		p := around[i]
-		in := ceilDiv(extent(p), tiles)
-		constant := (p.Constant || tiles > 1) && (in == 1 || tiles == 1 || n.Stage == 0)
-		first := p.Min + (tiles/2)*in
-		inside[i] = pipeline.Span{Min: first, Max: first + in - 1, Constant: constant}
+		inside[i] = middle(p, tiles)
+		inside[i].Constant = (p.Constant || tiles > 1) && (extent(inside[i]) == 1 || tiles == 1 || n.Stage == 0)
 	}
 	return sp.newSite(n.stageNumber(), b)
 }
@@ -155,9 +160,8 @@ func (sp *Space) cutTasks(n *Nest, t []int64) *Nest {
 	for i := range size {
 		size[i] = ceilDiv(n.Size[i], ceilDiv(n.Size[i], t[i]))
 		p := around[i]
-		in := ceilDiv(extent(p), size[i])
-		first := p.Min + (size[i]/2)*in
-		inside[i] = pipeline.Span{Min: first, Max: first + in - 1, Constant: p.Constant || size[i] > 1 && st.Loops[i].Pure}
+		inside[i] = middle(p, size[i])
+		inside[i].Constant = p.Constant || size[i] > 1 && st.Loops[i].Pure
 	}
 	outer, inner := n.cut(sp.newSite(n.stageNumber(), b), size)
 	for i := range size {

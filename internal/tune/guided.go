@@ -44,17 +44,31 @@ func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 	return w, nil
 }
 
-// model is the cost model of the pipeline as a space has it.
-func (t *tuner) model(sp *space.Space) (*cost.Model, error) {
+// advice is what the model says of one of the spaces.
+type advice struct {
+	model *cost.Model
+	found []search.Solution // the cheapest first
+}
+
+// askModel asks the model about each of the spaces.
+func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}) ([]advice, error) {
 	weights, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	model, err := cost.New(weights, sp.Pipeline(), t.o.Threads)
-	if err != nil {
-		return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
+	var out []advice
+	for _, sp := range t.spaces {
+		model, err := cost.New(weights, sp.Pipeline(), t.o.Threads)
+		if err != nil {
+			return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
+		}
+		found, err := t.guided(ctx, sp, model, stop)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, advice{model, found})
 	}
-	return model, nil
+	return out, nil
 }
 
 // guided asks the model about one of the spaces, which share the time. Closing stop ends
@@ -101,17 +115,13 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 
 // predict takes the model's best that computes the right thing, and times nothing.
 func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
+	advised, err := t.askModel(ctx, stop)
+	if err != nil {
+		return err
+	}
 	var all []search.Solution
-	for _, sp := range t.spaces {
-		model, err := t.model(sp)
-		if err != nil {
-			return err
-		}
-		found, err := t.guided(ctx, sp, model, stop)
-		if err != nil {
-			return err
-		}
-		all = append(all, found...)
+	for _, a := range advised {
+		all = append(all, a.found...)
 	}
 	slices.SortStableFunc(all, func(a, b search.Solution) int { return cmp.Compare(a.Cost, b.Cost) })
 	t.events.phase("checking")

@@ -128,7 +128,15 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 	if err != nil {
 		return nil, err
 	}
-	asks := t.o.asksModel() && !spent
+	var advised []advice // none where nobody is asked
+	if t.o.asksModel() && !spent {
+		advised, err = t.askModel(ctx, stop)
+		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
+			t.events.note("%v; measuring from the start", err) // the default works with every Halide
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	var strategies []search.Strategy
 	for i, sp := range t.spaces {
 		random := Stream(t.o.Seed, fmt.Sprintf("search/%s/%d", t.o.Search, i))
@@ -141,35 +149,15 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 			continue
 		}
 		o := search.EvolveDefaults()
-		if asks {
-			err := t.askModel(ctx, stop, sp, &o)
-			if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
-				t.events.note("%v; measuring from the start", err) // the default works with every Halide
-				asks = false
-			} else if err != nil {
-				return nil, err
+		if advised != nil {
+			o.Given = search.Candidates(advised[i].found, t.o.Search)
+			if t.o.Judge {
+				o.Judge = search.NewJudge(sp, advised[i].model)
 			}
 		}
 		strategies = append(strategies, search.NewEvolve(sp, random, o))
 	}
 	return search.NewBegun(begin, search.NewAlternatives(t.spaces, strategies)), nil
-}
-
-// askModel gives evolution what the model finds in that space, and a judge.
-func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}, sp *space.Space, o *search.EvolveOptions) error {
-	model, err := t.model(sp)
-	if err != nil {
-		return err
-	}
-	found, err := t.guided(ctx, sp, model, stop)
-	if err != nil {
-		return err
-	}
-	o.Given = search.Candidates(found, t.o.Search)
-	if t.o.Judge {
-		o.Judge = search.NewJudge(sp, model)
-	}
-	return nil
 }
 
 // recall gives the strategy what earlier runs measured under this key.
