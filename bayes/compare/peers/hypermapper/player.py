@@ -28,6 +28,7 @@ def play(game, seed):
             "models": {"model": "random_forest"},
             "design_of_experiment": {"doe_type": "random sampling", "number_of_samples": 10},
             "optimization_iterations": 20 * game.budget, "run_directory": folder, "log_file": "log", "output_data_file": "out.csv",
+            "number_of_cpus": 1,  # as the others; else it starts processes for every suggestion
         }
         if modelled:  # else it would sample at random until something fails
             scenario["feasible_output"] = {"enable_feasible_predictor": True, "name": "Valid", "true_value": "True", "false_value": "False"}
