@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,7 +166,8 @@ func TestProfilesAreValid(t *testing.T) {
 	}
 }
 
-// A folder's run goes on under its own options only; where things lie is none of them.
+// A folder's run goes on under its own options only; where things lie is none of them,
+// and applications may be added.
 func TestOtherOptionsAreRefused(t *testing.T) {
 	o := valid()
 	first, err := json.Marshal(Manifest{Options: o, Command: "protuner bench run"})
@@ -173,12 +175,16 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := o
-	moved.Out, moved.AppsDir = "elsewhere", "other"
-	if err := sameOptions(first, Manifest{Options: moved, Profile: "quick"}, "out"); err != nil {
-		t.Error(err)
+	moved.Out, moved.AppsDir, moved.Apps = "elsewhere", "other", []string{"unsharp"}
+	had, err := sameButApps(first, Manifest{Options: moved, Profile: "quick"}, "out")
+	if err != nil || !slices.Equal(had.Options.Apps, o.Apps) {
+		t.Errorf("%v, %v", had.Options.Apps, err)
 	}
 	o.Seed = 2
-	if err := sameOptions(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
+	if _, err := sameButApps(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
 		t.Errorf("got %v", err)
+	}
+	if got := union([]string{"b", "a"}, []string{"c", "a"}); !slices.Equal(got, []string{"b", "a", "c"}) {
+		t.Errorf("together %q", got)
 	}
 }

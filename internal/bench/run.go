@@ -54,7 +54,8 @@ type job struct {
 }
 
 // Run compares the methods. What the folder holds of an earlier run under the same
-// options is not done again. The error is a *UsageError or that of the database or the
+// options is not done again; applications that it has and that are not named are gone on
+// with too. The error is a *UsageError or that of the database or the
 // context; a method or an application that fails stands in the results and stops
 // nothing.
 func Run(ctx context.Context, o Options, profile, command string, events Events) error {
@@ -65,11 +66,7 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	if err != nil {
 		return &UsageError{err}
 	}
-	ps, err := o.expand()
-	if err != nil {
-		return &UsageError{err}
-	}
-	manifest, err := newManifest(o, ps, methods, profile, command)
+	ps, manifest, err := o.plan(methods, profile, command)
 	if err != nil {
 		return err
 	}
@@ -85,8 +82,21 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	if err != nil {
 		return err
 	}
-	if err := sameOptions(first, manifest, o.Out); err != nil {
+	had, err := sameButApps(first, manifest, o.Out)
+	if err != nil {
 		return &UsageError{err}
+	}
+	if !slices.Equal(had.Options.Apps, o.Apps) {
+		o.Apps = union(had.Options.Apps, o.Apps)
+		if len(o.Apps) > len(had.Options.Apps) {
+			had.Command += "; " + command
+		}
+		if ps, manifest, err = o.plan(methods, had.Profile, had.Command); err != nil {
+			return err
+		}
+		if err := db.ExtendBench(ctx, manifest); err != nil {
+			return err
+		}
 	}
 	r := &runner{o: o, events: events, parts: ps, methods: methods, db: db, entries: map[entryKey]tunedb.BenchEntry{}, raced: map[[2]string]bool{}}
 	if err := r.recall(ctx); err != nil {
@@ -103,25 +113,49 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	return db.EndBench(ctx)
 }
 
-// sameOptions refuses a folder whose run has others: its results would be of two
-// comparisons.
-func sameOptions(first json.RawMessage, now Manifest, dir string) error {
+// plan is what is run and how it is to be repeated; the error is a *UsageError where the
+// options name what is not there.
+func (o Options) plan(methods []method, profile, command string) ([]*part, Manifest, error) {
+	ps, err := o.expand()
+	if err != nil {
+		return nil, Manifest{}, &UsageError{err}
+	}
+	m, err := newManifest(o, ps, methods, profile, command)
+	return ps, m, err
+}
+
+// sameButApps returns the manifest of the folder's run, and refuses one that has other
+// options: its results would be of two comparisons. Other applications it may have: each
+// stands alone.
+func sameButApps(first json.RawMessage, now Manifest, dir string) (Manifest, error) {
 	var had Manifest
 	if err := json.Unmarshal(first, &had); err != nil {
-		return fmt.Errorf("the run in %s: %w", dir, err)
+		return had, fmt.Errorf("the run in %s: %w", dir, err)
 	}
+	now.Options.Apps = had.Options.Apps
 	a, err := json.Marshal(had.Options)
 	if err != nil {
-		return err
+		return had, err
 	}
 	b, err := json.Marshal(now.Options)
 	if err != nil {
-		return err
+		return had, err
 	}
 	if !bytes.Equal(a, b) {
-		return fmt.Errorf("%s holds a run under other options (%s); go on with those, or name another folder with --out", dir, had.Command)
+		return had, fmt.Errorf("%s holds a run under other options (%s); go on with those, or name another folder with --out", dir, had.Command)
 	}
-	return nil
+	return had, nil
+}
+
+// union is what a run has and what is named besides.
+func union(had, named []string) []string {
+	out := slices.Clone(had)
+	for _, name := range named {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // recall reads what is there already.

@@ -32,6 +32,9 @@ type EvolveOptions struct {
 	// Given are complete schedules to begin with beside the prototypes, the likeliest
 	// first: what a search guided by the model found.
 	Given []Candidate
+	// Builds remembers what could not be built in time. Evolutions of several spaces of
+	// one pipeline may share it. Default its own.
+	Builds *Builds
 }
 
 // EvolveDefaults is what New uses: without a judge.
@@ -63,7 +66,8 @@ func (o EvolveOptions) Validate() error {
 // (see credit): a move is paid by how much faster its result is than what it started
 // from, in logarithms, and twice that where the result is the best so far. Where there
 // is a judge most proposals are the most promising of several changes: making one takes
-// a thousandth of the time that measuring it does.
+// a thousandth of the time that measuring it does. What would hardly be built in time is
+// not proposed (see Builds).
 type Evolve struct {
 	sp     *space.Space
 	rng    *rand.Rand
@@ -71,9 +75,10 @@ type Evolve struct {
 	mover  *mover
 	credit *credit
 	seen   seen
-	first  []Candidate // given and prototypes, not yet proposed
-	begun  int         // candidates proposed
-	best   []member    // fastest first
+	first  []opening      // given and prototypes, not yet proposed
+	opened map[uint64]int // how many of those were proposed, by shape
+	begun  int            // candidates proposed
+	best   []member       // fastest first
 	born   map[uint64]birth
 }
 
@@ -105,6 +110,16 @@ func begin(given, prototypes []Candidate) []Candidate {
 	return out
 }
 
+// opening is one of the candidates to begin with.
+type opening struct {
+	Candidate
+	shape uint64 // as a member's
+}
+
+// oneMore is after how many proposals one more opening of each shape is tried: the
+// model's finds are much alike, and so are strips of 8, 32 and 128 rows.
+const oneMore = 16
+
 type member struct {
 	state   *space.State
 	hash    uint64
@@ -127,8 +142,15 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if err := o.Validate(); err != nil {
 		panic(err)
 	}
-	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
+	if o.Builds == nil {
+		o.Builds = new(Builds)
+	}
+	e := &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
+		seen: seen{}, opened: map[uint64]int{}, born: map[uint64]birth{}}
+	for _, c := range begin(o.Given, Prototypes(sp)) {
+		e.first = append(e.first, opening{c, c.State.StructuralHash(shapeDepth)})
+	}
+	return e
 }
 
 // Propose implements Strategy.
@@ -156,11 +178,10 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 // choose makes one candidate, or several of which it takes the most promising. It may
 // be an old one. Where changes have brought nothing new for long, it is none.
 func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
-	if len(e.first) > 0 && (e.begun < promptly || e.begun%2 == 1 || len(e.best) == 0 || !changes) {
-		i := e.mostPromising(e.first)
-		c := e.first[i]
-		e.first = slices.Delete(e.first, i, i+1)
-		return c, birth{}, true
+	if e.begun < promptly || e.begun%2 == 1 || len(e.best) == 0 || !changes {
+		if c, ok := e.open(changes); ok {
+			return c, birth{}, true
+		}
 	}
 	if e.o.Judge == nil || len(e.best) == 0 || e.rng.Float64() >= e.o.Judged {
 		return e.next()
@@ -179,6 +200,27 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 	return made[i], births[i], true
 }
 
+// open takes the most promising of the candidates to begin with, false where there is
+// none. While there is something to change it spares those of which there were as many of
+// the same shape as there may be, and those that would hardly be built in time.
+func (e *Evolve) open(changes bool) (Candidate, bool) {
+	var fit []Candidate
+	var at []int
+	for i, c := range e.first {
+		if spared := e.opened[c.shape] >= e.o.Alike+e.begun/oneMore || e.o.Builds.hopeless(c.State); !spared || !changes || len(e.best) == 0 {
+			fit, at = append(fit, c.Candidate), append(at, i)
+		}
+	}
+	if len(fit) == 0 {
+		return Candidate{}, false
+	}
+	i := at[e.mostPromising(fit)]
+	c := e.first[i]
+	e.opened[c.shape]++
+	e.first = slices.Delete(e.first, i, i+1)
+	return c.Candidate, true
+}
+
 // mostPromising is the index of the candidate that the judge would measure; the first
 // one where it does not know yet.
 func (e *Evolve) mostPromising(cs []Candidate) int {
@@ -194,10 +236,11 @@ func (e *Evolve) mostPromising(cs []Candidate) int {
 	return best
 }
 
-// next makes one candidate, which may be an old one.
+// next makes one candidate, which may be an old one; none where it would hardly be built.
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
-		return newCandidate(rollout(e.sp.Start(), e.rng), "random"), birth{}, true
+		s := rollout(e.sp.Start(), e.rng)
+		return newCandidate(s, "random"), birth{}, !e.o.Builds.hopeless(s)
 	}
 	from, other := e.parent(), e.parent()
 	kind := e.credit.draw(e.rng)
@@ -212,6 +255,9 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 			s = t
 			origin += "+" + moves[more].name
 		}
+	}
+	if e.o.Builds.hopeless(s) {
+		return Candidate{}, birth{}, false
 	}
 	return newCandidate(s, origin), birth{kind, from.seconds}, true
 }
@@ -242,6 +288,7 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 		if e.o.Judge != nil {
 			e.o.Judge.learn(o.Candidate.State, o.Seconds, o.OK)
 		}
+		e.o.Builds.learn(o)
 		reward := 0.0
 		b, mine := e.born[o.Candidate.Hash]
 		delete(e.born, o.Candidate.Hash)

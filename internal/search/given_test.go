@@ -47,3 +47,39 @@ func TestGivenTakeTurns(t *testing.T) {
 		t.Errorf("in the end it was %v, of %d given and %d prototypes", n, len(given), len(Prototypes(sp)))
 	}
 }
+
+// Of given schedules that are built alike a few are measured, and one more now and then.
+func TestGivenAlikeAreSpared(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 2)
+	rng := rand.New(rand.NewSource(9))
+	from := rollout(sp.Start(), rng)
+	shape := from.StructuralHash(shapeDepth)
+	m := newMover(sp.Start(), rng)
+	o := EvolveDefaults()
+	seen := seen{}
+	for range 10000 {
+		move := moves[rng.Intn(len(moves))]
+		s, ok := move.apply(m, from, from)
+		if ok && s.StructuralHash(shapeDepth) == shape {
+			if c := newCandidate(s, "given"); seen.take(c) {
+				o.Given = append(o.Given, c)
+			}
+		}
+		if len(o.Given) == 20 {
+			break
+		}
+	}
+	if len(o.Given) < 20 {
+		t.Fatalf("%d alike", len(o.Given))
+	}
+	given := 0
+	run(t, NewEvolve(sp, rand.New(rand.NewSource(1)), o), 3*oneMore, 1, func(c Candidate) Outcome {
+		if c.Origin == "given" {
+			given++
+		}
+		return Outcome{Candidate: c, OK: true, Seconds: pretend(c)}
+	})
+	if given < o.Alike || given > o.Alike+3 {
+		t.Errorf("%d of 20 alike among the first %d", given, 3*oneMore)
+	}
+}

@@ -32,6 +32,8 @@ type Outcome struct {
 	// the time of one run.
 	OK      bool
 	Seconds float64
+	// Late says that it was given up while it compiled.
+	Late bool
 }
 
 // Strategy proposes candidates and is told how they fared. Strategies are used

@@ -138,6 +138,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 		}
 	}
 	var strategies []search.Strategy
+	builds := new(search.Builds)
 	for i, sp := range t.spaces {
 		random := Stream(t.o.Seed, fmt.Sprintf("search/%s/%d", t.o.Search, i))
 		if !t.o.asksModel() {
@@ -149,6 +150,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 			continue
 		}
 		o := search.EvolveDefaults()
+		o.Builds = builds
 		if advised != nil {
 			o.Given = search.Candidates(advised[i].found, t.o.Search)
 			if t.o.Judge {
@@ -169,7 +171,9 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 			continue
 		}
 		n++
-		if err := t.learn(strategy, c, m.Status == "ok", m.Best.Seconds()); err != nil {
+		o := search.Outcome{Candidate: c, OK: m.Status == measure.OK.String(), Seconds: m.Best.Seconds(), Late: m.Status == measure.TimedOut.String() && m.Lower == 0}
+		t.notice(m.Lower)
+		if err := t.learn(strategy, o); err != nil {
 			return n, err
 		}
 	}
@@ -205,19 +209,18 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 
 // learn tells the strategy and the ranking of one outcome. Without a strategy yet it is
 // told to the one that comes.
-func (t *tuner) learn(strategy search.Strategy, c search.Candidate, ok bool, seconds float64) error {
-	if ok {
+func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
+	if o.OK {
 		t.worked.Store(true)
-		r := ranked{c, seconds}
+		r := ranked{o.Candidate, o.Seconds}
 		at, _ := slices.BinarySearchFunc(t.best, r, func(a, b ranked) int { return cmp.Compare(a.seconds, b.seconds) })
 		t.best = slices.Insert(t.best, at, r)
 	}
-	outcome := search.Outcome{Candidate: c, OK: ok, Seconds: seconds}
 	if strategy == nil {
-		t.early = append(t.early, outcome)
+		t.early = append(t.early, o)
 		return nil
 	}
-	return strategy.Observe([]search.Outcome{outcome})
+	return strategy.Observe([]search.Outcome{o})
 }
 
 // take stores a measurement before anything is built on it.
@@ -243,7 +246,8 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 	if r.Status == measure.InfraFailed {
 		return nil // it says nothing about the schedule
 	}
-	return t.learn(strategy, m.candidate, r.Status == measure.OK, r.Best().Seconds())
+	t.notice(r.Lower)
+	return t.learn(strategy, search.Outcome{Candidate: m.candidate, OK: r.Status == measure.OK, Seconds: r.Best().Seconds(), Late: r.Status == measure.TimedOut && r.Lower == 0})
 }
 
 func (t *tuner) tell(m measured, known int, elapsed time.Duration) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,6 +76,8 @@ type tuner struct {
 	best      []ranked         // fastest first
 	worked    atomic.Bool      // some candidate did
 	late      atomic.Int64     // candidates that took too long
+	builds    []time.Duration  // of candidates that were built, the quickest first
+	typical   atomic.Int64     // the median of those, in nanoseconds
 	report    *Report
 }
 
@@ -215,22 +218,36 @@ func (t *tuner) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// shareOfBudget bounds what one candidate's compiling may take of a short budget,
-// but never below leastBuild: some schedules of large pipelines compile for longer
-// than everything else together. Where that was too short for all so far, it is
-// doubled after every patience of them.
+// shareOfBudget bounds what one candidate's compiling may take of a short budget, and
+// generous how many times as long as others', but never below leastBuild: some schedules
+// of large pipelines compile for longer than everything else together. Where that was too
+// short for all so far, it is doubled after every patience of them.
 const (
 	shareOfBudget = 8
+	generous      = 4
 	leastBuild    = 10 * time.Second
 	patience      = 3
 )
 
 func (t *tuner) buildLimit() time.Duration {
-	limit := max(leastBuild, t.o.Budget/shareOfBudget)
+	limit := t.o.Budget / shareOfBudget
+	if typical := time.Duration(t.typical.Load()); typical > 0 {
+		limit = min(limit, generous*typical)
+	}
+	limit = max(limit, leastBuild)
 	if !t.worked.Load() {
 		limit <<= min(t.late.Load()/patience, 8)
 	}
 	return min(t.o.CandidateBuild, limit)
+}
+
+// notice takes how long a candidate compiled; 0 where it did not end.
+func (t *tuner) notice(build time.Duration) {
+	if build > 0 {
+		at, _ := slices.BinarySearch(t.builds, build)
+		t.builds = slices.Insert(t.builds, at, build)
+		t.typical.Store(int64(t.builds[len(t.builds)/2]))
+	}
 }
 
 // source is the body of the winner's .schedule.h.

@@ -127,8 +127,8 @@ func TestRankingKeepsTheFastestFirst(t *testing.T) {
 	tuner.o.Finalists = 2
 	for i, seconds := range []float64{3, 1, 2, 5} {
 		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
-		c := search.Candidate{Schedule: s, Hash: s.Hash()}
-		if err := tuner.learn(deaf{}, c, i != 3, seconds); err != nil {
+		o := search.Outcome{Candidate: search.Candidate{Schedule: s, Hash: s.Hash()}, OK: i != 3, Seconds: seconds}
+		if err := tuner.learn(deaf{}, o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,6 +161,22 @@ func TestBuildsGetLongerUntilOneWorks(t *testing.T) {
 	u.worked.Store(true)
 	if again := u.buildLimit(); again != short {
 		t.Errorf("%v once one worked, %v before", again, short)
+	}
+}
+
+// A build may take several times as long as others did, within its share of the budget.
+func TestBuildsAreBoundedByOthers(t *testing.T) {
+	u := &tuner{o: valid()}
+	u.o.Budget, u.o.CandidateBuild = 400*time.Second, time.Minute
+	u.worked.Store(true)
+	for _, c := range []struct{ build, limit time.Duration }{
+		{0, 50 * time.Second}, {time.Second, leastBuild}, {8 * time.Second, 32 * time.Second},
+		{time.Second, leastBuild}, {30 * time.Second, 32 * time.Second}, {31 * time.Second, 32 * time.Second}, {32 * time.Second, 50 * time.Second},
+	} {
+		u.notice(c.build)
+		if got := u.buildLimit(); got != c.limit {
+			t.Errorf("%v after one of %v, not %v: %v", got, c.build, c.limit, u.builds)
+		}
 	}
 }
 

@@ -74,6 +74,16 @@ func (db *DB) BeginBench(ctx context.Context, manifest any) (first json.RawMessa
 	return first, err
 }
 
+// ExtendBench stores another manifest of the comparison, by which something is left to do.
+func (db *DB) ExtendBench(ctx context.Context, manifest any) error {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	_, err = db.sql.ExecContext(ctx, `UPDATE bench SET manifest = ?, ended = NULL`, string(text))
+	return db.explain(err)
+}
+
 // Bench returns the comparison's manifest and when it began and ended; ended is zero
 // where something is left to do, and the error is sql.ErrNoRows where there is none.
 func (db *DB) Bench(ctx context.Context) (manifest json.RawMessage, began, ended time.Time, err error) {

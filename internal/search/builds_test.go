@@ -1,0 +1,37 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// What has as much in one loop nest as what came too late is given up, until as many of
+// those were built after all; what has less is not.
+func TestBuilds(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 2)
+	var all, apart *space.State
+	for _, c := range Prototypes(sp) {
+		switch c.Origin {
+		case "prototype:strips-32-light":
+			all = c.State
+		case "prototype:root":
+			apart = c.State
+		}
+	}
+	if fused(all.Root()) < 4 || fused(apart.Root()) != 1 {
+		t.Fatalf("%d stages in one nest, %d where all are at root", fused(all.Root()), fused(apart.Root()))
+	}
+	var b Builds
+	told := func(s *space.State, late bool) { b.learn(Outcome{Candidate: newCandidate(s, "a test"), Late: late}) }
+	for _, step := range []struct {
+		state    *space.State
+		late     bool
+		hopeless bool
+	}{{apart, false, false}, {all, true, true}, {apart, false, true}, {all, false, false}, {all, true, true}} {
+		told(step.state, step.late)
+		if b.hopeless(all) != step.hopeless || b.hopeless(apart) {
+			t.Errorf("late %v, done %v: hopeless %v, at root %v", b.late, b.done, b.hopeless(all), b.hopeless(apart))
+		}
+	}
+}
