@@ -23,7 +23,7 @@ func (x *Extractor) realise(n *space.Nest, stage int, instances int64) {
 	points := 1.0
 	vectors, scalars := float64(instances), float64(instances)
 	vectorised := false
-	lanes := int64(max(1, st.VectorSize))
+	lanes := x.sp.Lanes(st.fn, st.idx, x.vectorDim(t.produce))
 	for i, l := range b.Loops(st.idx) {
 		e := l.Extent()
 		points *= float64(e)

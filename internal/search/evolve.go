@@ -75,10 +75,10 @@ type Evolve struct {
 	mover  *mover
 	credit *credit
 	seen   seen
-	first  []opening      // given and prototypes, not yet proposed
-	opened map[uint64]int // how many of those were proposed, by shape
-	begun  int            // candidates proposed
-	best   []member       // fastest first
+	first  []opening // given and prototypes, not yet proposed
+	given  int       // how many of those given were proposed
+	begun  int       // candidates proposed
+	best   []member  // fastest first
 	born   map[uint64]birth
 }
 
@@ -92,8 +92,9 @@ const promptly = 12
 const spread = 4
 
 // begin merges what was given with the prototypes: one of these, one of those.
-func begin(given, prototypes []Candidate) []Candidate {
-	var apart, out []Candidate
+func begin(given, prototypes []Candidate) []opening {
+	var apart []Candidate
+	var out []opening
 	for k := range spread {
 		for i := k; i < len(given); i += spread {
 			apart = append(apart, given[i])
@@ -101,10 +102,10 @@ func begin(given, prototypes []Candidate) []Candidate {
 	}
 	for i := range max(len(apart), len(prototypes)) {
 		if i < len(apart) {
-			out = append(out, apart[i])
+			out = append(out, opening{apart[i], true})
 		}
 		if i < len(prototypes) {
-			out = append(out, prototypes[i])
+			out = append(out, opening{prototypes[i], false})
 		}
 	}
 	return out
@@ -113,11 +114,11 @@ func begin(given, prototypes []Candidate) []Candidate {
 // opening is one of the candidates to begin with.
 type opening struct {
 	Candidate
-	shape uint64 // as a member's
+	given bool
 }
 
-// oneMore is after how many proposals one more opening of each shape is tried: the
-// model's finds are much alike, and so are strips of 8, 32 and 128 rows.
+// oneMore is after how many proposals one more of those given is tried: what the model
+// finds is much alike.
 const oneMore = 16
 
 type member struct {
@@ -145,12 +146,8 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if o.Builds == nil {
 		o.Builds = new(Builds)
 	}
-	e := &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, opened: map[uint64]int{}, born: map[uint64]birth{}}
-	for _, c := range begin(o.Given, Prototypes(sp)) {
-		e.first = append(e.first, opening{c, c.State.StructuralHash(shapeDepth)})
-	}
-	return e
+	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
+		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
 }
 
 // Propose implements Strategy.
@@ -201,13 +198,14 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 }
 
 // open takes the most promising of the candidates to begin with, false where there is
-// none. While there is something to change it spares those of which there were as many of
-// the same shape as there may be, and those that would hardly be built in time.
+// none. While there is something to change it spares those given of which there were
+// enough for now, and those that would hardly be built in time.
 func (e *Evolve) open(changes bool) (Candidate, bool) {
 	var fit []Candidate
 	var at []int
 	for i, c := range e.first {
-		if spared := e.opened[c.shape] >= e.o.Alike+e.begun/oneMore || e.o.Builds.hopeless(c.State); !spared || !changes || len(e.best) == 0 {
+		spared := c.given && e.given >= promptly/2+e.begun/oneMore || e.o.Builds.hopeless(c.State)
+		if !spared || !changes || len(e.best) == 0 {
 			fit, at = append(fit, c.Candidate), append(at, i)
 		}
 	}
@@ -216,7 +214,9 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 	}
 	i := at[e.mostPromising(fit)]
 	c := e.first[i]
-	e.opened[c.shape]++
+	if c.given {
+		e.given++
+	}
 	e.first = slices.Delete(e.first, i, i+1)
 	return c.Candidate, true
 }

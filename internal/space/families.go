@@ -50,7 +50,7 @@ func (sp *Space) breaksVectors(inside, around *site, f, v int) bool {
 	if v < 0 {
 		return false
 	}
-	lanes := int64(sp.nodes[f].VectorSize)
+	lanes := sp.nodes[f].lanes(sp.nodes[f].VectorSize, v)
 	return extent(around.bounds(f).Computed(v)) >= lanes && extent(inside.bounds(f).Computed(v)) < lanes
 }
 

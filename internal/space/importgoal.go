@@ -108,7 +108,7 @@ func (g *goalMaker) tasks(f int) bool {
 	for i, l := range g.sp.root.bounds(f).Loops(0) {
 		lanes := int64(1)
 		if loops := g.p.stages[n.first]; len(loops) > 0 && loops[0].kind == schedule.VectorizedLoop && loops[0].parts[0].loop == i {
-			lanes = int64(n.Stages[0].VectorSize)
+			lanes = g.sp.Lanes(f, 0, n.Stages[0].Loops[i].PureDim)
 		}
 		if extent(l) > lanes {
 			return false
@@ -148,7 +148,10 @@ func (g *goalMaker) stage(f, s int, in *written, parallel bool) {
 		ends = append(ends, tasks) // around the vector, of one iteration
 	}
 	ends = append(ends, len(loops))
-	top := &openStage{lanes: int64(max(st.VectorSize, 1)), vector: vector}
+	top := &openStage{lanes: 1, vector: vector}
+	if vector >= 0 {
+		top.lanes = g.sp.Lanes(f, s, st.Loops[vector].PureDim)
+	}
 	span := make([]int64, len(st.Loops))
 	from := 0
 	for k, end := range ends {
@@ -189,8 +192,8 @@ func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) int {
 			g.say(l.by, "vectors are innermost in the space")
 		case st.VectorSize < 2:
 			g.say(l.by, "%s has no vectors in the space", st.Name)
-		case part.span != int64(st.VectorSize) || part.cover != 1:
-			g.say(l.by, "vectors of %s have %d lanes in the space", st.Name, st.VectorSize)
+		case part.span != g.sp.Lanes(st.fn, st.idx, st.Loops[part.loop].PureDim) || part.cover != 1:
+			g.say(l.by, "vectors of %s have %d lanes in the space", st.Name, g.sp.Lanes(st.fn, st.idx, st.Loops[part.loop].PureDim))
 		default:
 			vector = part.loop
 		}

@@ -71,7 +71,8 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 			width := int64(1)
 			if v >= 0 && st.Loops[i].Var == n.Args[v] && st.VectorSize > 1 {
 				l.VectorLoop = i
-				lanes, width = int64(st.VectorSize), int64(st.VectorSize)
+				lanes = n.lanes(st.VectorSize, v)
+				width = lanes
 				l.Size[i] = ceilDiv(l.Size[i], lanes)
 			}
 			first := span.Min + width*(l.Size[i]/2)

@@ -50,6 +50,11 @@ type Options struct {
 	// Default true; Adams turns it off.
 	StripSlide bool
 
+	// ShortVectors widens the space by vectors of fewer lanes than the machine's where
+	// the first dimension of a Func is as short, as are those of 8x8 blocks: 4 lanes or
+	// more. Default true; Adams turns it off.
+	ShortVectors bool
+
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see
 	// docs/space.md): sliding windows may begin before the start of an input, and
 	// reductions may be reordered. Default false; Adams sets it.
@@ -77,6 +82,7 @@ func Defaults(parallelism int) Options {
 	o.Recompute = 10
 	o.Unchecked = false
 	o.StripSlide = true
+	o.ShortVectors = true
 	o.RoundTasks = true
 	return o
 }

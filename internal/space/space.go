@@ -44,6 +44,7 @@ type node struct {
 	consumers  []consumer
 	callers    int       // edges that read it
 	vectorDims []int     // dimensions worth vectorising, in order of preference
+	short      int64     // lanes of vectors along the first dimension where those are fewer than elsewhere, else 0
 	minimum    []float64 // per stage: points that must be computed at least
 	spills     bool      // computing more of it reads more of an input or output
 	onlyInline bool      // pointwise among pointwise Funcs: inlining is the only choice
@@ -207,6 +208,7 @@ func (sp *Space) derive() {
 		if n.given {
 			continue
 		}
+		n.short = sp.findShort(f)
 		n.vectorDims = sp.findVectorDims(f)
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
@@ -214,6 +216,37 @@ func (sp *Space) derive() {
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		sp.nodes[f].spills = sp.findSpills(f)
 	}
+}
+
+// leastShort is how many lanes a short vector has at least.
+const leastShort = 4
+
+// findShort is how many lanes vectors along the first dimension have where that is short:
+// all of it, a power of two that is known when compiling.
+func (sp *Space) findShort(f int) int64 {
+	n := &sp.nodes[f]
+	if !sp.o.ShortVectors || n.Output || n.Extern || n.dims < 2 {
+		return 0
+	}
+	first := sp.root.bounds(f).Computed(0)
+	if e := extent(first); first.Constant && e >= leastShort && e < int64(n.VectorSize) && e&(e-1) == 0 {
+		return e
+	}
+	return 0
+}
+
+// lanes is how many lanes vectors along dimension d have where so many are natural.
+func (n *node) lanes(natural, d int) int64 {
+	if d == 0 && n.short > 0 {
+		return min(int64(natural), n.short)
+	}
+	return int64(max(natural, 1))
+}
+
+// Lanes is how many lanes vectors of a stage have along dimension d of its Func.
+func (sp *Space) Lanes(f, stage, d int) int64 {
+	n := &sp.nodes[f]
+	return n.lanes(n.Stages[stage].VectorSize, d)
 }
 
 // findVectorDims lists the dimensions to try vectorising over: for outputs, whose
@@ -234,7 +267,7 @@ func (sp *Space) findVectorDims(f int) []int {
 	} else {
 		b := sp.root.bounds(f)
 		for d := range n.dims {
-			if extent(b.Computed(d)) >= int64(n.VectorSize) {
+			if extent(b.Computed(d)) >= n.lanes(n.VectorSize, d) {
 				dims = append(dims, d)
 			}
 		}

@@ -1,0 +1,41 @@
+package space
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// Blocks of 8x8 are transformed with vectors of eight, however many lanes are natural.
+// Little else has short vectors, and nothing in Adams et al.'s space.
+func TestShortVectors(t *testing.T) {
+	for _, name := range pipelinetest.Names(t) {
+		as := func(o Options) *Space {
+			sp, err := New(pipelinetest.Described(t, name), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sp
+		}
+		sp, adams := as(Defaults(2)), as(Adams(2))
+		var short []string
+		for f := range sp.nodes {
+			n := &sp.nodes[f]
+			if adams.nodes[f].short != 0 {
+				t.Errorf("%s: %s has vectors of %d lanes by Adams et al.", name, n.Name, adams.nodes[f].short)
+			}
+			if n.short == 0 {
+				continue
+			}
+			short = append(short, n.Name)
+			if n.vectorDims[0] != 0 || sp.Lanes(f, 0, 0) != n.short || len(sp.nodes[f].Stages) > 0 && sp.Lanes(f, 0, 1) != int64(n.Stages[0].VectorSize) {
+				t.Errorf("%s: %s has vectors of %d and %d lanes, along %v first", name, n.Name, sp.Lanes(f, 0, 0), sp.Lanes(f, 0, 1), n.vectorDims)
+			}
+		}
+		want := map[string]string{"dct": "factor across", "camera_pipe": "matrix"}[strings.Split(name, ".")[0]]
+		if got := strings.Join(short, " "); got != want {
+			t.Errorf("%s: short vectors of %q, not %q", name, got, want)
+		}
+	}
+}
