@@ -2,10 +2,10 @@ package search
 
 import "github.com/protuner/protuner/internal/space"
 
-// Builds remembers which schedules were given up while they compiled. What lowering takes
-// grows with how much is computed in one loop nest: where each of a pyramid's fifty Funcs
-// is inside the loops of the next, bounds are terms of terms, and minutes pass. The zero
-// value has seen nothing yet.
+// Builds remembers which schedules were given up. What lowering takes grows with how much
+// is computed in one loop nest: where each of a pyramid's fifty Funcs is inside the loops
+// of the next, bounds are terms of terms, and minutes pass; and where it ends, every strip
+// computes nearly the whole pyramid. The zero value has seen nothing yet.
 type Builds struct {
 	late, done []int // stages in the largest nest of each
 }
@@ -19,8 +19,7 @@ func (b *Builds) learn(o Outcome) {
 	}
 }
 
-// hopeless holds where of those that had as much in one nest more came too late than did
-// not.
+// hopeless holds where of those that had as much in one nest more were given up than not.
 func (b *Builds) hopeless(s *space.State) bool {
 	if len(b.late) == 0 {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// What has as much in one loop nest as what came too late is given up, until as many of
-// those were built after all; what has less is not.
+// What has as much in one loop nest as what was given up is hopeless, until as many of
+// those were measured after all; what has less is not.
 func TestBuilds(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
 	var all, apart *space.State

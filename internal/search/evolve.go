@@ -32,8 +32,8 @@ type EvolveOptions struct {
 	// Given are complete schedules to begin with beside the prototypes, the likeliest
 	// first: what a search guided by the model found.
 	Given []Candidate
-	// Builds remembers what could not be built in time. Evolutions of several spaces of
-	// one pipeline may share it. Default its own.
+	// Builds remembers what was given up. Evolutions of several spaces of one pipeline
+	// may share it. Default its own.
 	Builds *Builds
 }
 
@@ -66,8 +66,8 @@ func (o EvolveOptions) Validate() error {
 // (see credit): a move is paid by how much faster its result is than what it started
 // from, in logarithms, and twice that where the result is the best so far. Where there
 // is a judge most proposals are the most promising of several changes: making one takes
-// a thousandth of the time that measuring it does. What would hardly be built in time is
-// not proposed (see Builds).
+// a thousandth of the time that measuring it does. What is hopeless (see Builds) is not
+// proposed.
 type Evolve struct {
 	sp     *space.Space
 	rng    *rand.Rand
@@ -199,7 +199,7 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 
 // open takes the most promising of the candidates to begin with, false where there is
 // none. While there is something to change it spares those given of which there were
-// enough for now, and those that would hardly be built in time.
+// enough for now, and those that are hopeless.
 func (e *Evolve) open(changes bool) (Candidate, bool) {
 	var fit []Candidate
 	var at []int
@@ -236,7 +236,7 @@ func (e *Evolve) mostPromising(cs []Candidate) int {
 	return best
 }
 
-// next makes one candidate, which may be an old one; none where it would hardly be built.
+// next makes one candidate, which may be an old one; none where it would be hopeless.
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
 		s := rollout(e.sp.Start(), e.rng)

@@ -32,7 +32,7 @@ type Outcome struct {
 	// the time of one run.
 	OK      bool
 	Seconds float64
-	// Late says that it was given up while it compiled.
+	// Late says that it was given up: it compiled for too long, or ran.
 	Late bool
 }
 
