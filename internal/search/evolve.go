@@ -32,9 +32,9 @@ type EvolveOptions struct {
 	// Given are complete schedules to begin with beside the prototypes, the likeliest
 	// first: what a search guided by the model found.
 	Given []Candidate
-	// Builds remembers what was given up. Evolutions of several spaces of one pipeline
+	// Lateness remembers what was given up. Evolutions of several spaces of one pipeline
 	// may share it. Default its own.
-	Builds *Builds
+	Lateness *Lateness
 }
 
 // EvolveDefaults is what New uses: without a judge.
@@ -66,7 +66,7 @@ func (o EvolveOptions) Validate() error {
 // (see credit): a move is paid by how much faster its result is than what it started
 // from, in logarithms, and twice that where the result is the best so far. Where there
 // is a judge most proposals are the most promising of several changes: making one takes
-// a thousandth of the time that measuring it does. What is hopeless (see Builds) is not
+// a thousandth of the time that measuring it does. What is hopeless (see Lateness) is not
 // proposed.
 type Evolve struct {
 	sp     *space.Space
@@ -143,8 +143,8 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if err := o.Validate(); err != nil {
 		panic(err)
 	}
-	if o.Builds == nil {
-		o.Builds = new(Builds)
+	if o.Lateness == nil {
+		o.Lateness = new(Lateness)
 	}
 	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
 		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
@@ -204,7 +204,7 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 	var fit []Candidate
 	var at []int
 	for i, c := range e.first {
-		spared := c.given && e.given >= promptly/2+e.begun/oneMore || e.o.Builds.hopeless(c.State)
+		spared := c.given && e.given >= promptly/2+e.begun/oneMore || e.o.Lateness.hopeless(c.State)
 		if !spared || !changes || len(e.best) == 0 {
 			fit, at = append(fit, c.Candidate), append(at, i)
 		}
@@ -240,7 +240,7 @@ func (e *Evolve) mostPromising(cs []Candidate) int {
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
 		s := rollout(e.sp.Start(), e.rng)
-		return newCandidate(s, "random"), birth{}, !e.o.Builds.hopeless(s)
+		return newCandidate(s, "random"), birth{}, !e.o.Lateness.hopeless(s)
 	}
 	from, other := e.parent(), e.parent()
 	kind := e.credit.draw(e.rng)
@@ -256,7 +256,7 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 			origin += "+" + moves[more].name
 		}
 	}
-	if e.o.Builds.hopeless(s) {
+	if e.o.Lateness.hopeless(s) {
 		return Candidate{}, birth{}, false
 	}
 	return newCandidate(s, origin), birth{kind, from.seconds}, true
@@ -288,7 +288,7 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 		if e.o.Judge != nil {
 			e.o.Judge.learn(o.Candidate.State, o.Seconds, o.OK)
 		}
-		e.o.Builds.learn(o)
+		e.o.Lateness.learn(o)
 		reward := 0.0
 		b, mine := e.born[o.Candidate.Hash]
 		delete(e.born, o.Candidate.Hash)

@@ -138,7 +138,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 		}
 	}
 	var strategies []search.Strategy
-	builds := new(search.Builds)
+	late := new(search.Lateness)
 	for i, sp := range t.spaces {
 		random := Stream(t.o.Seed, fmt.Sprintf("search/%s/%d", t.o.Search, i))
 		if !t.o.asksModel() {
@@ -150,7 +150,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 			continue
 		}
 		o := search.EvolveDefaults()
-		o.Builds = builds
+		o.Lateness = late
 		if advised != nil {
 			o.Given = search.Candidates(advised[i].found, t.o.Search)
 			if t.o.Judge {

@@ -8,7 +8,7 @@ import (
 
 // What has as much in one loop nest as what was given up is hopeless, until as many of
 // those were measured after all; what has less is not.
-func TestBuilds(t *testing.T) {
+func TestLateness(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
 	var all, apart *space.State
 	for _, c := range Prototypes(sp) {
@@ -22,16 +22,16 @@ func TestBuilds(t *testing.T) {
 	if fused(all.Root()) < 4 || fused(apart.Root()) != 1 {
 		t.Fatalf("%d stages in one nest, %d where all are at root", fused(all.Root()), fused(apart.Root()))
 	}
-	var b Builds
-	told := func(s *space.State, late bool) { b.learn(Outcome{Candidate: newCandidate(s, "a test"), Late: late}) }
+	var l Lateness
+	told := func(s *space.State, late bool) { l.learn(Outcome{Candidate: newCandidate(s, "a test"), Late: late}) }
 	for _, step := range []struct {
 		state    *space.State
 		late     bool
 		hopeless bool
 	}{{apart, false, false}, {all, true, true}, {apart, false, true}, {all, false, false}, {all, true, true}} {
 		told(step.state, step.late)
-		if b.hopeless(all) != step.hopeless || b.hopeless(apart) {
-			t.Errorf("late %v, done %v: hopeless %v, at root %v", b.late, b.done, b.hopeless(all), b.hopeless(apart))
+		if l.hopeless(all) != step.hopeless || l.hopeless(apart) {
+			t.Errorf("late %v, done %v: hopeless %v, at root %v", l.late, l.done, l.hopeless(all), l.hopeless(apart))
 		}
 	}
 }

@@ -2,36 +2,36 @@ package search
 
 import "github.com/protuner/protuner/internal/space"
 
-// Builds remembers which schedules were given up. What lowering takes grows with how much
+// Lateness remembers which schedules were given up. What lowering takes grows with how much
 // is computed in one loop nest: where each of a pyramid's fifty Funcs is inside the loops
 // of the next, bounds are terms of terms, and minutes pass; and where it ends, every strip
 // computes nearly the whole pyramid. The zero value has seen nothing yet.
-type Builds struct {
+type Lateness struct {
 	late, done []int // stages in the largest nest of each
 }
 
 // learn takes what became of a candidate.
-func (b *Builds) learn(o Outcome) {
+func (l *Lateness) learn(o Outcome) {
 	if n := fused(o.Candidate.State.Root()); o.Late {
-		b.late = append(b.late, n)
+		l.late = append(l.late, n)
 	} else {
-		b.done = append(b.done, n)
+		l.done = append(l.done, n)
 	}
 }
 
 // hopeless holds where of those that had as much in one nest more were given up than not.
-func (b *Builds) hopeless(s *space.State) bool {
-	if len(b.late) == 0 {
+func (l *Lateness) hopeless(s *space.State) bool {
+	if len(l.late) == 0 {
 		return false
 	}
 	n := fused(s.Root())
 	surplus := 0
-	for _, k := range b.late {
+	for _, k := range l.late {
 		if k >= n {
 			surplus++
 		}
 	}
-	for _, k := range b.done {
+	for _, k := range l.done {
 		if k >= n {
 			surplus--
 		}
