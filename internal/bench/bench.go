@@ -20,7 +20,7 @@ import (
 )
 
 // Options say what is compared and how. They are stored with the run, which goes on
-// only under the same ones.
+// only under the same ones, but for more applications.
 type Options struct {
 	Apps    []string `json:"apps"`
 	Methods []string `json:"methods"` // docs/bench.md lists them; one given twice is raced against itself

@@ -55,9 +55,8 @@ type job struct {
 
 // Run compares the methods. What the folder holds of an earlier run under the same
 // options is not done again; applications that it has and that are not named are gone on
-// with too. The error is a *UsageError or that of the database or the
-// context; a method or an application that fails stands in the results and stops
-// nothing.
+// with too. The error is a *UsageError or that of the database or the context; a method
+// or an application that fails stands in the results and stops nothing.
 func Run(ctx context.Context, o Options, profile, command string, events Events) error {
 	if err := o.Validate(); err != nil {
 		return &UsageError{err}
@@ -88,12 +87,11 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	}
 	if !slices.Equal(had.Options.Apps, o.Apps) {
 		o.Apps = union(had.Options.Apps, o.Apps)
-		if len(o.Apps) > len(had.Options.Apps) {
-			had.Command += "; " + command
-		}
-		if ps, manifest, err = o.plan(methods, had.Profile, had.Command); err != nil {
+		if ps, manifest, err = o.plan(methods, had.Profile, had.Command+"; "+command); err != nil {
 			return err
 		}
+	}
+	if len(o.Apps) > len(had.Options.Apps) {
 		if err := db.ExtendBench(ctx, manifest); err != nil {
 			return err
 		}

@@ -201,11 +201,12 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 // none. While there is something to change it spares those given of which there were
 // enough for now, and those that are hopeless.
 func (e *Evolve) open(changes bool) (Candidate, bool) {
+	all := !changes || len(e.best) == 0
+	enough := e.given >= promptly/2+e.begun/oneMore
 	var fit []Candidate
 	var at []int
 	for i, c := range e.first {
-		spared := c.given && e.given >= promptly/2+e.begun/oneMore || e.o.Lateness.hopeless(c.State)
-		if !spared || !changes || len(e.best) == 0 {
+		if all || !(c.given && enough) && !e.o.Lateness.hopeless(c.State) {
 			fit, at = append(fit, c.Candidate), append(at, i)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What evolution is given comes among the first with the prototypes, of which all come in
-// the end, and what came first is changed before all of it has been measured.
+// What evolution is given comes among the first with the prototypes, all of it in the
+// end, and what came first is changed before all of it has been measured.
 func TestGivenTakeTurns(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
 	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 24)
@@ -19,7 +19,7 @@ func TestGivenTakeTurns(t *testing.T) {
 	o := EvolveDefaults()
 	o.Given = given
 	var kinds []string
-	run(t, NewEvolve(sp, rand.New(rand.NewSource(1)), o), 120, 1, func(c Candidate) Outcome {
+	run(t, NewEvolve(sp, rand.New(rand.NewSource(1)), o), (len(given)+2)*oneMore, 1, func(c Candidate) Outcome {
 		kind := "changed"
 		switch {
 		case c.Origin == "given":
@@ -43,8 +43,8 @@ func TestGivenTakeTurns(t *testing.T) {
 	if n := count(promptly, 3*promptly); n["changed"] < promptly-1 || n["given"] == 0 || n["prototype"] == 0 {
 		t.Errorf("it went on with %v", n)
 	}
-	if n := count(0, len(kinds)); n["given"] < promptly || n["prototype"] != len(Prototypes(sp)) {
-		t.Errorf("in the end it was %v, of %d prototypes", n, len(Prototypes(sp)))
+	if n := count(0, len(kinds)); n["given"] != len(given) || n["prototype"] != len(Prototypes(sp)) {
+		t.Errorf("in the end it was %v, of %d given and %d prototypes", n, len(given), len(Prototypes(sp)))
 	}
 }
 

@@ -7,36 +7,30 @@ import "github.com/protuner/protuner/internal/space"
 // of the next, bounds are terms of terms, and minutes pass; and where it ends, every strip
 // computes nearly the whole pyramid. The zero value has seen nothing yet.
 type Lateness struct {
-	late, done []int // stages in the largest nest of each
+	// surplus is how many more were given up than not, by stages in their largest nest.
+	surplus []int
 }
 
 // learn takes what became of a candidate.
 func (l *Lateness) learn(o Outcome) {
-	if n := fused(o.Candidate.State.Root()); o.Late {
-		l.late = append(l.late, n)
+	n := fused(o.Candidate.State.Root())
+	for len(l.surplus) <= n {
+		l.surplus = append(l.surplus, 0)
+	}
+	if o.Late {
+		l.surplus[n]++
 	} else {
-		l.done = append(l.done, n)
+		l.surplus[n]--
 	}
 }
 
 // hopeless holds where of those that had as much in one nest more were given up than not.
 func (l *Lateness) hopeless(s *space.State) bool {
-	if len(l.late) == 0 {
-		return false
+	sum := 0
+	for n := fused(s.Root()); n < len(l.surplus); n++ {
+		sum += l.surplus[n]
 	}
-	n := fused(s.Root())
-	surplus := 0
-	for _, k := range l.late {
-		if k >= n {
-			surplus++
-		}
-	}
-	for _, k := range l.done {
-		if k >= n {
-			surplus--
-		}
-	}
-	return surplus > 0
+	return sum > 0
 }
 
 // fused is how many stages are computed in the nest at root that has the most.

@@ -31,7 +31,7 @@ func TestLateness(t *testing.T) {
 	}{{apart, false, false}, {all, true, true}, {apart, false, true}, {all, false, false}, {all, true, true}} {
 		told(step.state, step.late)
 		if l.hopeless(all) != step.hopeless || l.hopeless(apart) {
-			t.Errorf("late %v, done %v: hopeless %v, at root %v", l.late, l.done, l.hopeless(all), l.hopeless(apart))
+			t.Errorf("surplus %v: hopeless %v, at root %v", l.surplus, l.hopeless(all), l.hopeless(apart))
 		}
 	}
 }

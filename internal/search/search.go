@@ -32,7 +32,8 @@ type Outcome struct {
 	// the time of one run.
 	OK      bool
 	Seconds float64
-	// Late says that it was given up: it compiled for too long, or ran.
+	// Late says that it was given up before it was timed: compiling or checking it took
+	// too long.
 	Late bool
 }
 

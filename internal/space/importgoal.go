@@ -187,13 +187,14 @@ func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) int {
 			continue
 		}
 		part := l.parts[0]
+		lanes := g.sp.Lanes(st.fn, st.idx, st.Loops[part.loop].PureDim)
 		switch {
 		case k > 0 || len(l.parts) > 1:
 			g.say(l.by, "vectors are innermost in the space")
 		case st.VectorSize < 2:
 			g.say(l.by, "%s has no vectors in the space", st.Name)
-		case part.span != g.sp.Lanes(st.fn, st.idx, st.Loops[part.loop].PureDim) || part.cover != 1:
-			g.say(l.by, "vectors of %s have %d lanes in the space", st.Name, g.sp.Lanes(st.fn, st.idx, st.Loops[part.loop].PureDim))
+		case part.span != lanes || part.cover != 1:
+			g.say(l.by, "vectors of %s have %d lanes in the space", st.Name, lanes)
 		default:
 			vector = part.loop
 		}

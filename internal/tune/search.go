@@ -171,9 +171,7 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 			continue
 		}
 		n++
-		o := search.Outcome{Candidate: c, OK: m.Status == measure.OK.String(), Seconds: m.Best.Seconds(), Late: m.Status == measure.TimedOut.String() && m.Lower == 0}
-		t.notice(m.Lower)
-		if err := t.learn(strategy, o); err != nil {
+		if err := t.observe(strategy, c, m); err != nil {
 			return n, err
 		}
 	}
@@ -205,6 +203,15 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 		}
 	}
 	return search.Candidate{}, false // the spaces have changed since
+}
+
+// observe learns from a measurement, a new one or one of an earlier run.
+func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.Measurement) error {
+	t.notice(m.Lower)
+	return t.learn(strategy, search.Outcome{
+		Candidate: c, OK: m.Status == measure.OK.String(), Seconds: m.Best.Seconds(),
+		Late: m.Status == measure.TimedOut.String() && m.Lower == 0, // which is known once it was checked
+	})
 }
 
 // learn tells the strategy and the ranking of one outcome. Without a strategy yet it is
@@ -246,8 +253,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 	if r.Status == measure.InfraFailed {
 		return nil // it says nothing about the schedule
 	}
-	t.notice(r.Lower)
-	return t.learn(strategy, search.Outcome{Candidate: m.candidate, OK: r.Status == measure.OK, Seconds: r.Best().Seconds(), Late: r.Status == measure.TimedOut && r.Lower == 0})
+	return t.observe(strategy, m.candidate, row)
 }
 
 func (t *tuner) tell(m measured, known int, elapsed time.Duration) {
