@@ -174,12 +174,12 @@ func print(w io.Writer, o settings, b *book, loaded []*tables.Table, players []s
 	fmt.Fprintln(w, total.Render())
 	printTables(w, o, all, players)
 	verdict := "does not hold"
-	holds := judge(w, o, all, len(loaded), players)
+	holds, figures := judge(o, all, len(loaded), players)
 	if holds {
 		verdict = "holds"
 	}
-	fmt.Fprintf(w, "%s: no worse than the best of 5 peers after 20, 40, 60 and 100 evaluations, %.1f times fewer than random and %.1f times fewer than the quickest, on all tables with %d seeds\n",
-		verdict, fewerThanRandom, fewerThanPeers, leastSeeds)
+	fmt.Fprintf(w, "%s: no worse than the best of 5 peers after 20, 40, 60 and 100 evaluations, %.1f times fewer than random and %.1f times fewer than the quickest, on all tables with %d seeds; of %d tables %s\n",
+		verdict, fewerThanRandom, fewerThanPeers, leastSeeds, len(all), figures)
 	if bars && !holds {
 		return errBars
 	}
@@ -256,7 +256,7 @@ const (
 // judge says how many fewer evaluations the first player needs than random sampling
 // and than the quickest peer, and whether all bars are met, by all tables and enough
 // seeds.
-func judge(w io.Writer, o settings, all []standing, tables int, players []string) bool {
+func judge(o settings, all []standing, tables int, players []string) (holds bool, figures string) {
 	us := players[0]
 	var peers []string
 	for _, p := range players {
@@ -265,7 +265,7 @@ func judge(w io.Writer, o settings, all []standing, tables int, players []string
 		}
 	}
 	if len(peers) == 0 {
-		return false
+		return false, "no peer has played"
 	}
 	random := fewer(all, us, peers, func(s standing, _ map[string][]float64, target float64) float64 { return reach(s.random, target) })
 	quickest := fewer(all, us, peers, func(_ standing, means map[string][]float64, target float64) float64 {
@@ -275,8 +275,8 @@ func judge(w io.Writer, o settings, all []standing, tables int, players []string
 		}
 		return least
 	})
-	fmt.Fprintf(w, "\nevaluations until each peer's final best: %s needs fewer than random sampling by %s, than the quickest peer by %s\n", us, random, quickest)
-	holds := random.value >= fewerThanRandom && quickest.value >= fewerThanPeers && len(all) == tables && len(peers) == len(peerNames)
+	figures = fmt.Sprintf("%s needs fewer evaluations until each peer's final best than random sampling by %s, than the quickest peer by %s", us, random, quickest)
+	holds = random.value >= fewerThanRandom && quickest.value >= fewerThanPeers && len(all) == tables && len(peers) == len(peerNames)
 	for _, p := range players {
 		holds = holds && seedsOf(all, p) >= leastSeeds
 	}
@@ -289,7 +289,7 @@ func judge(w io.Writer, o settings, all []standing, tables int, players []string
 			holds = holds && overall(all, us, m).value <= overall(all, p, m).value
 		}
 	}
-	return holds
+	return holds, figures
 }
 
 // fewer is the geometric mean, over tables and peers, of the evaluations that others
