@@ -48,9 +48,11 @@ func playPeer(ctx context.Context, env string, b *book, k key, dir, file string,
 		return err
 	}
 	cmd := exec.CommandContext(ctx, python, args...)
-	cmd.Dir = dir                                                                 // some write where they stand
-	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", // as ours: one core
-		"PYTHONHASHSEED=0", "LC_ALL=C") // the order of a set must not make another game
+	cmd.Dir = dir // some write where they stand
+	cmd.Env = append(os.Environ(),
+		"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", // as ours: one core
+		"PYTHONHASHSEED=0", // the order of a set must not make another game
+		"LC_ALL=C")
 	var words bytes.Buffer
 	cmd.Stderr = &words
 	out, err := cmd.StdoutPipe()
