@@ -156,13 +156,15 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 		left++
 	}
 	part := min(1, e.o.Front/float64(left))
-	inner := ctx
+	inner, last := ctx, time.Duration(0)
 	cancel := context.CancelFunc(func() {})
 	if e.o.RootTime > 0 {
-		inner, cancel = context.WithTimeout(ctx, e.o.RootTime)
+		last = e.o.RootTime
 	} else if b := e.m.b.Time; b > 0 {
-		rest := time.Until(e.m.start.Add(b))
-		inner, cancel = context.WithTimeout(ctx, time.Duration(float64(rest)*part))
+		last = max(1, time.Duration(float64(time.Until(e.m.start.Add(b)))*part))
+	}
+	if last > 0 {
+		inner, cancel = context.WithTimeout(ctx, last)
 	}
 	defer cancel()
 	n := len(e.trees)
@@ -176,7 +178,8 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 	for i, t := range e.trees {
 		t.plant(e.root, e.depth)
 		t.beat = e.beat
-		t.incumbent = e.best
+		t.incumbent, t.stand = e.best, e.best
+		t.came, t.time = time.Now(), last
 		t.evals, t.rounds = int64(math.MaxInt64), int64(math.MaxInt64)
 		if e.m.b.Evaluations > 0 {
 			t.evals = t.spent + int64(math.Ceil(float64(t.limit-t.spent)*part))

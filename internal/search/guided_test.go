@@ -74,6 +74,7 @@ var options = map[string]func(*MCTSOptions){
 	"batch":          func(o *MCTSOptions) { o.Batch = 4 },
 	"prior":          func(o *MCTSOptions) { o.Prior = 1 },
 	"vary":           func(o *MCTSOptions) { o.Vary = 0.5 },
+	"heat":           func(o *MCTSOptions) { o.Vary, o.Heat = 0.5, 0.1 },
 	"lead":           func(o *MCTSOptions) { o.Lead = 0.5 },
 	"protuner":       func(o *MCTSOptions) { *o = Extensions()["protuner"] },
 	"front":          func(o *MCTSOptions) { o.Front = 3 },

@@ -108,6 +108,11 @@ type MCTSOptions struct {
 	// Vary is the probability that a simulation, instead of walking down the tree,
 	// changes the best solution known in what the root leaves open. Default 0.
 	Vary float64
+	// Heat makes what Vary changes a chain of simulated annealing at each root, from
+	// the best known on: a change that makes the cost e^T times higher is taken with
+	// probability 1/e, with T falling from Heat to a hundredth of it over the root's
+	// part of the budget. Default 0: the best known is what is changed.
+	Heat float64
 	// Lead is the part of the budget that beams may take before the trees begin: of 1,
 	// 2, 4... with five passes, as long as twice what the last one took is left of that
 	// part. The trees start with the best they found as the best known. Default 0.
@@ -160,6 +165,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("a batch of %d simulations; at least 1", o.Batch)
 	case !(o.Vary >= 0 && o.Vary <= 1):
 		return bad("Vary is %g; a probability", o.Vary)
+	case !(o.Heat >= 0 && !math.IsInf(o.Heat, 1)):
+		return bad("Heat is %g; at least 0", o.Heat)
 	case !(o.Lead >= 0 && o.Lead <= 1):
 		return bad("Lead is %g; a part of the budget", o.Lead)
 	case !(o.Front > 0):

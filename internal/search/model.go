@@ -31,6 +31,7 @@ func Additions() []Addition {
 		{"shrink", func(o *o) { o.Shrink = 0.8 }, func(o *o) { o.Shrink = 1 }},
 		{"batch", func(o *o) { o.Batch = 8 }, func(o *o) { o.Batch = 1 }},
 		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
+		{"heat", func(o *o) { o.Heat = 0.1 }, func(o *o) { o.Heat = 0 }},
 		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
 		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
 	}
@@ -38,8 +39,8 @@ func Additions() []Addition {
 
 // Extensions are configurations beyond the paper, by name: "protuner", which is what
 // tuning uses, and "mcts_" with the name of an addition, which is the paper's default
-// with that on; for "mcts_batch" in an ensemble of two trees, of which each keeps all
-// workers busy. docs/search.md says what each brings.
+// with that on. "mcts_heat" also varies; "mcts_batch" is an ensemble of two trees, of
+// which each keeps all workers busy. docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
 	all := map[string]MCTSOptions{}
 	for _, a := range Additions() {
@@ -47,11 +48,14 @@ func Extensions() map[string]MCTSOptions {
 		a.On(&o)
 		all["mcts_"+a.Name] = o
 	}
+	heat := all["mcts_heat"]
+	heat.Vary = 0.9
+	all["mcts_heat"] = heat
 	batch := all["mcts_batch"]
 	batch.Standard, batch.Greedy = 1, 1
 	all["mcts_batch"] = batch
 	best := MCTSDefaults()
-	best.Vary, best.Lead = 0.9, 0.5
+	best.Vary, best.Heat, best.Lead, best.Front = 0.9, 0.1, 0.5, 3
 	all["protuner"] = best
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand"
 	"slices"
+	"time"
 )
 
 // sums are what is known of a set of simulations.
@@ -77,6 +78,7 @@ type tree struct {
 	likes     map[uint64]*sums
 	beat      float64 // what BeatParent has to beat
 	incumbent Solution
+	stand     Solution // of its chain, with Heat
 	found     *shelf
 	here      Solution // best found at this root
 	spent     int64    // evaluations, over all roots
@@ -85,6 +87,9 @@ type tree struct {
 
 	evals, rounds int64 // of spent and steps, at which it is done with this root
 	begun         int64 // of spent, at which it came to this root
+	stepped       int64 // of steps, likewise
+	came          time.Time
+	time          time.Duration // that it has at this root, 0 without such a limit
 }
 
 // plant makes the tree of a new root. What it knew below it is kept if so asked.
@@ -100,7 +105,7 @@ func (t *tree) plant(root Node, depth int) {
 	}
 	t.m.hold(-t.nodes)
 	t.known, t.likes, t.here = map[uint64]*vertex{}, map[uint64]*sums{}, Solution{Cost: math.Inf(1)}
-	t.depth, t.nodes, t.begun = depth, 0, t.spent
+	t.depth, t.nodes, t.begun, t.stepped = depth, 0, t.spent, t.steps
 	if kept == nil {
 		kept = &vertex{node: root, weight: 1}
 	}
@@ -190,6 +195,9 @@ func (t *tree) round(ctx context.Context, workers int, most int64) error {
 		}
 	}
 	guide := t.incumbent
+	if t.o.Heat > 0 && t.stand.Node != nil {
+		guide = t.stand
+	}
 	_ = eachOf(len(batch), workers, func(i int) error {
 		if s := batch[i]; s.err == nil {
 			s.err = t.roll(ctx, s, guide)
@@ -332,8 +340,29 @@ func (t *tree) learn(s *simulation) {
 	if x.Cost < t.incumbent.Cost {
 		t.incumbent = x
 	}
+	if t.o.Heat > 0 && (s.varies || x.Cost < t.stand.Cost) {
+		temperature := t.o.Heat * math.Pow(0.01, min(1, t.progress()))
+		if x.Cost <= t.stand.Cost || s.rng.Float64() < math.Exp(math.Log(t.stand.Cost/x.Cost)/temperature) {
+			t.stand = x
+		}
+	}
 	t.found.put(x)
 	t.m.reached(x.Cost)
+}
+
+// progress is the part that is over of the tree's budget at this root.
+func (t *tree) progress() float64 {
+	p := 0.0
+	if t.evals != math.MaxInt64 {
+		p = float64(t.spent-t.begun) / float64(max(1, t.evals-t.begun))
+	}
+	if t.rounds != math.MaxInt64 {
+		p = max(p, float64(t.steps-t.stepped)/float64(max(1, t.rounds-t.stepped)))
+	}
+	if t.time > 0 {
+		p = max(p, time.Since(t.came).Seconds()/t.time.Seconds())
+	}
+	return p
 }
 
 func (t *tree) likesOf(label uint64) *sums {
