@@ -2,9 +2,11 @@
 // ensemble of trees finds schedules whose predicted cost is at most the beam's on
 // every app, and at least 10% lower in geometric mean; with ten times as many, at
 // least 20%. Every state that is costed counts. Both search Adams et al.'s space,
-// with the weights that Halide ships.
+// with the weights that Halide ships. The apps are the suite's; with -most the ensemble
+// has no more than so many evaluations even where the beam took more, which is stricter
+// and ends sooner.
 //
-//	go run ./claims/mcts_beats_beam [-times 10] [-seeds 3] [-first 1] [-only harris,hist] [-search protuner] [-least 1000000]
+//	go run ./claims/mcts_beats_beam [-times 10] [-most 1000000] [-seeds 3] [-first 1] [-only harris,hist] [-search protuner] [-least 1000000]
 //
 // With several names after -search the claim is about the first. -table prints the
 // ablation table of docs/search.md instead, with what each option does to the ensembles
@@ -24,6 +26,7 @@ import (
 
 	"github.com/protuner/protuner/claims/claim"
 	"github.com/protuner/protuner/claims/problem"
+	"github.com/protuner/protuner/internal/bench"
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
@@ -40,13 +43,14 @@ type target struct {
 
 func main() {
 	times := flag.Float64("times", 1, "evaluations, in those of the beam")
+	most := flag.Int64("most", math.MaxInt64, "evaluations at most of each of the ensemble's searches")
 	seeds := flag.Int("seeds", 3, "seeds")
 	first := flag.Int("first", 1, "the first of them")
 	ablate := flag.Bool("table", false, "print what each option beyond the paper brings")
-	most := flag.Int64("least", 0, "cost every complete schedule of the apps that have no more than so many, too")
+	enumerated := flag.Int64("least", 0, "cost every complete schedule of the apps that have no more than so many, too")
 	timed := flag.Bool("measure", false, "with -table: time the schedules found, too")
 	evaluations := flag.Int64("evaluations", 30000, "evaluations a search for -table")
-	only := flag.String("only", strings.Join(claim.Apps, ","), "apps, comma-separated")
+	only := flag.String("only", strings.Join(bench.Suite, ","), "apps, comma-separated")
 	names := flag.String("search", "protuner", "searches, comma-separated")
 	flag.Parse()
 	ctx := claim.Context()
@@ -70,8 +74,8 @@ func main() {
 		claim.Fail(err)
 		fmt.Printf("%s: the beam finds %.6g with %d evaluations in %v\n", app, r.Cost, r.Evaluations, r.Elapsed.Round(time.Millisecond))
 		t := target{app: app, p: p, beam: r}
-		if *most > 0 {
-			least(ctx, t, *most)
+		if *enumerated > 0 {
+			least(ctx, t, *enumerated)
 		}
 		targets = append(targets, t)
 	}
@@ -88,7 +92,7 @@ func main() {
 			var ratios []float64
 			start := time.Now()
 			for seed := range *seeds {
-				b := search.Budget{Evaluations: int64(*times * float64(t.beam.Evaluations))}
+				b := search.Budget{Evaluations: min(*most, int64(*times*float64(t.beam.Evaluations)))}
 				r, err := s.Search(ctx, t.p, b, int64(*first+seed))
 				claim.Fail(err)
 				ratios = append(ratios, r.Cost/t.beam.Cost)
@@ -106,6 +110,10 @@ func main() {
 	if *times >= 10 {
 		bar = 0.8
 	}
-	claim.Say(mean <= bar && worst <= 1, "%.3f of the beam's predicted cost in geometric mean (bar %.2f), worst %.3f (bar 1), with %gx its evaluations, %d apps, %d seeds",
-		mean, bar, worst, *times, len(targets), *seeds)
+	capped := ""
+	if *most < math.MaxInt64 {
+		capped = fmt.Sprintf(" or %d where that is less", *most)
+	}
+	claim.Say(mean <= bar && worst <= 1, "%.3f of the beam's predicted cost in geometric mean (bar %.2f), worst %.3f (bar 1), with %gx its evaluations%s, %d apps, %d seeds",
+		mean, bar, worst, *times, capped, len(targets), *seeds)
 }

@@ -221,6 +221,39 @@ func TestTreeShapes(t *testing.T) {
 	}
 }
 
+// A chain with heat takes a dearer schedule as often as its temperature says: e times
+// the cost once in e at a temperature of 1, never at a hundredth of that; the best known
+// stays.
+func TestHeatCools(t *testing.T) {
+	toy := uniform(2, 4, 1)
+	o := MCTSDefaults()
+	o.Vary, o.Heat = 1, 1
+	m := newMeter(Problem{Root: toy.root(), Evaluator: &toyCosts{}}, Budget{})
+	taken := func(spent int64) (n int) {
+		for i := range 2000 {
+			now := Solution{toyNode{toy, []int{0, 0}}, 1}
+			tr := &tree{
+				o: o, m: m, found: newShelf(m.p), root: &vertex{node: toy.root()}, incumbent: now, stand: now,
+				evals: 100, rounds: math.MaxInt64, spent: spent,
+			}
+			tr.learn(&simulation{path: []*vertex{tr.root}, rng: newStream(1, uint64(i)), leaf: toyNode{toy, []int{1, 1}}, cost: math.E, varies: true})
+			if tr.stand.Cost != 1 {
+				n++
+			}
+			if tr.incumbent.Cost != 1 {
+				t.Fatalf("the best known costs %g, not 1", tr.incumbent.Cost)
+			}
+		}
+		return n
+	}
+	if n := taken(0); math.Abs(float64(n)/2000-1/math.E) > 0.04 {
+		t.Errorf("hot: %d of 2000 taken, not 1/e of them", n)
+	}
+	if n := taken(100); n != 0 {
+		t.Errorf("cold: %d taken", n)
+	}
+}
+
 // Nodes with the same key are one, with what is known of it.
 func TestTransposition(t *testing.T) {
 	toy := uniform(3, 4, 1)
