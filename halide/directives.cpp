@@ -274,6 +274,20 @@ void Scheduler::apply_one(const Json &d) {
         if (funcs.size() != 1) refuse(d, "one Func to prefetch is needed");
         stage().prefetch(func(funcs[0]), in_stage().loop(vars[0]), in_stage().loop(vars[1]), number(0),
                        prefetch_strategy(d));
+    } else if (op == "specialize") {
+        need(1, 0, 2 * vars.size());
+        const auto outputs = pipeline_.outputs();
+        bool output = std::any_of(outputs.begin(), outputs.end(), [&](const Func &o) { return o.name() == f.name(); });
+        if (!output || f.outputs() != 1) refuse(d, f.name() + " is no output of one value");
+        Expr box;
+        for (size_t i = 0; i < vars.size(); i++) {
+            const auto &args = f.function().args();
+            auto at = std::find(args.begin(), args.end(), dimension(vars[i]).name());
+            auto dim = f.output_buffer().dim((int)(at - args.begin()));
+            Expr same = dim.min() == number(2 * i) && dim.extent() == number(2 * i + 1);
+            box = box.defined() ? box && same : same;
+        }
+        stage().specialize(box);
     } else if (op == "rfactor") {
         if (vars.size() != made.size()) refuse(d, "as many new Vars as reduction loops are needed");
         std::vector<std::pair<RVar, Var>> preserved;

@@ -48,6 +48,7 @@ type tuneCmd struct {
 	Search         string        `help:"Search strategy: protuner, mcts, beam, greedy and others (docs/search.md) ask the cost model first; evolve or random measure from the start." default:"protuner"`
 	Measure        bool          `help:"Measure schedules. With =false the model's best is handed back: checked, not timed (--search is then protuner unless given)." default:"true" negatable:""`
 	Restructure    bool          `help:"Also try to factor reductions, so that they can be vectorised or run in parallel, and to clone cheap Funcs." default:"true" negatable:""`
+	Specialize     bool          `help:"Also try a second version of the winner for exactly the estimated sizes; other sizes are computed as before." default:"true" negatable:""`
 	Weights        string        `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	Budget         time.Duration `help:"Time for proposing and measuring schedules." default:"5m"`
 	Trials         int           `help:"Most schedules to measure, those of earlier runs counted; 0 for no bound." placeholder:"N"`
@@ -73,7 +74,7 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 		return err
 	}
 	o.Search, o.Budget, o.Trials, o.Seed, o.DB = c.Search, c.Budget, c.Trials, c.Seed, c.DB
-	o.Weights, o.Unmeasured, o.Restructure = c.Weights, !c.Measure, c.Restructure
+	o.Weights, o.Unmeasured, o.Restructure, o.Specialize = c.Weights, !c.Measure, c.Restructure, c.Specialize
 	o.Out, o.Function, o.Emit, o.Inputs = c.Out, c.Function, c.Emit, c.Input
 	if c.IntTolerance > 0 {
 		o.Protocol.Integer, o.Protocol.IntegerShare = c.IntTolerance, 1

@@ -149,6 +149,9 @@ func Tuned(w io.Writer, r *tune.Report) {
 		fmt.Fprintf(w, "%s: the model's best, found by %s: checked but not timed, %s predicted for the best of all\n",
 			r.Generator, r.Origin, Duration(r.Predicted))
 	}
+	if r.Specialized != nil {
+		fmt.Fprintf(w, "its version for exactly the estimated sizes is %s times as fast as the one for all others\n", interval(*r.Specialized))
+	}
 	if r.Final > 0 && r.NoiseFloor == nil {
 		fmt.Fprintf(w, "built ahead of time and checked in a fresh process: %s\n", Duration(r.Final))
 	}

@@ -74,6 +74,16 @@ func asWord(v cxxValue) (string, error) {
 	return b.String(), nil
 }
 
+// ofBuffer are the methods of an output's buffer and its dimensions.
+var ofBuffer = map[string]struct {
+	of, is valueKind
+	args   int
+}{
+	"dim":    {bufferValue, dimensionValue, 1},
+	"min":    {dimensionValue, minValue, 0},
+	"extent": {dimensionValue, extentValue, 0},
+}
+
 // method applies ".name(args)" to a value.
 func (r *halideReader) method(v cxxValue, t cxxToken, args []cxxValue) (cxxValue, error) {
 	if v.kind == pipelineValue {
@@ -88,11 +98,24 @@ func (r *halideReader) method(v cxxValue, t cxxToken, args []cxxValue) (cxxValue
 	if v.kind == scheduleValue {
 		return r.position(v, t)
 	}
+	if kind, ok := ofBuffer[t.text]; ok && kind.of == v.kind && len(args) == kind.args {
+		v.kind = kind.is
+		if len(args) == 1 {
+			if args[0].kind != intValue {
+				return v, halideErrorf(t.line, "%s takes a number", t.text)
+			}
+			v.n = args[0].n
+		}
+		return v, nil
+	}
 	f, err := r.asFunc(v)
 	if err != nil {
 		return v, err
 	}
 	switch t.text {
+	case "output_buffer":
+		f.kind = bufferValue
+		return f, nil
 	case "update":
 		return r.update(f, t, args)
 	case "args":

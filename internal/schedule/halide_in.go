@@ -90,7 +90,7 @@ type cxxValue struct {
 	kind  valueKind
 	name  string     // funcValue; nameValue: Var, RVar, string, enumerator or unknown identifier
 	stage int        // funcValue, partsValue
-	n     int64      // intValue
+	n     int64      // intValue; dimensionValue, minValue, extentValue: which
 	list  []cxxValue // listValue
 	level Level      // levelValue
 	line  int
@@ -99,13 +99,18 @@ type cxxValue struct {
 type valueKind uint8
 
 const (
-	funcValue     valueKind = iota + 1 // a Func, or a stage of one
-	nameValue                          // text that its place gives a meaning
-	intValue                           // a number
-	listValue                          // {a, b}
-	levelValue                         // a LoopLevel
-	pipelineValue                      // the function's pipeline
-	scheduleValue                      // get_schedule() of a stage
+	funcValue      valueKind = iota + 1 // a Func, or a stage of one
+	nameValue                           // text that its place gives a meaning
+	intValue                            // a number
+	listValue                           // {a, b}
+	levelValue                          // a LoopLevel
+	pipelineValue                       // the function's pipeline
+	scheduleValue                       // get_schedule() of a stage
+	bufferValue                         // output_buffer() of a Func
+	dimensionValue                      // dim(n) of one
+	minValue                            // min() of one
+	extentValue                         // extent() of one
+	nothingValue                        // nothing that could be used further
 )
 
 // halideReader interprets the statements and collects directives.
@@ -277,6 +282,12 @@ func (r *halideReader) expression(depth int) (cxxValue, error) {
 		if t.kind != cxxName {
 			return v, halideErrorf(t.line, "expected a name after a dot, found %s", t)
 		}
+		if t.text == string(Specialize) {
+			if v, err = r.specialize(v, t, depth); err != nil {
+				return v, err
+			}
+			continue
+		}
 		var args []cxxValue
 		if r.is("(") {
 			if args, err = r.list("(", ")", depth); err != nil {
@@ -385,6 +396,62 @@ func (r *halideReader) construct(t cxxToken, args []cxxValue) (cxxValue, error) 
 		return cxxValue{kind: levelValue, level: at, line: t.line}, nil
 	}
 	return cxxValue{}, halideErrorf(t.line, "%s with %d arguments is not known here", t.text, len(args))
+}
+
+// specialize reads the one condition known here: that an output's dimensions have
+// certain mins and extents.
+func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, error) {
+	f, err := r.asFunc(v)
+	if err != nil {
+		return v, err
+	}
+	unknown := halideErrorf(t.line, "specialize is known here where a Func's output_buffer().dim(k).min() and .extent() are compared with numbers")
+	if err := r.expect("("); err != nil {
+		return v, err
+	}
+	dims := r.nests.funcs[f.name].dims
+	spans := map[valueKind]map[string]int64{minValue: {}, extentValue: {}}
+	d := Directive{Op: Specialize, Func: f.name, Stage: f.stage}
+	for {
+		end, err := r.expression(depth + 1)
+		if err != nil {
+			return v, err
+		}
+		if spans[end.kind] == nil || end.name != f.name || end.n < 0 || end.n >= int64(len(dims)) || !r.accept("=") || !r.accept("=") {
+			return v, unknown
+		}
+		number, err := r.expression(depth + 1)
+		if err != nil {
+			return v, err
+		}
+		if number.kind != intValue {
+			return v, unknown
+		}
+		name := dims[end.n]
+		spans[end.kind][name] = number.n
+		if !slices.Contains(d.Vars, name) {
+			d.Vars = append(d.Vars, name)
+		}
+		if !r.accept("&") {
+			break
+		}
+		if err := r.expect("&"); err != nil {
+			return v, err
+		}
+	}
+	for _, name := range d.Vars {
+		low, some := spans[minValue][name]
+		extent, both := spans[extentValue][name]
+		if !some || !both {
+			return v, unknown
+		}
+		d.Ints = append(d.Ints, low, extent)
+	}
+	if err := r.expect(")"); err != nil {
+		return v, err
+	}
+	// What Halide returns is the new version, of which directives say nothing.
+	return cxxValue{kind: nothingValue, line: t.line}, r.add(t.line, d)
 }
 
 // finish plays the directives that waited for a loop and checks the whole.

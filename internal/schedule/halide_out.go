@@ -222,6 +222,9 @@ func (w *halideWriter) statement(o *strings.Builder, ds []Directive) (int, error
 			return 0, err
 		}
 		n++
+		if d.Op == Specialize {
+			break // what it returns is the new version
+		}
 	}
 	o.WriteString(";\n")
 	return n, nil
@@ -274,6 +277,8 @@ func (w *halideWriter) call(d Directive) (string, error) {
 				list = append(list, w.variable(d.Func, 0, v, false))
 			}
 			args = append(args, "{"+strings.Join(list, ", ")+"}")
+		case boxSlot:
+			args = append(args, w.within(d))
 		case newSlot:
 			args = append(args, w.variable("", 0, made[0], reduction))
 			made = made[1:]
@@ -312,6 +317,16 @@ func (w *halideWriter) call(d Directive) (string, error) {
 		}
 	}
 	return "." + string(d.Op) + "(" + strings.Join(args, ", ") + ")", nil
+}
+
+// within writes the condition that exactly a box of an output is asked for.
+func (w *halideWriter) within(d Directive) string {
+	var all []string
+	for i, v := range d.Vars {
+		dim := fmt.Sprintf("%s.output_buffer().dim(%d)", w.funcs[d.Func], slices.Index(w.now.funcs[d.Func].dims, v))
+		all = append(all, fmt.Sprintf("%s.min() == %d", dim, d.Ints[2*i]), fmt.Sprintf("%s.extent() == %d", dim, d.Ints[2*i+1]))
+	}
+	return strings.Join(all, " && ")
 }
 
 // preserved writes rfactor's pairs; a single one as two arguments, since a list

@@ -191,7 +191,7 @@ func (n *nests) apply(d Directive) error {
 		return fmt.Errorf("the pipeline has a Func %s already", d.As)
 	}
 	for _, a := range signatures[d.Op].slots {
-		if a.kind != dimSlot && a.kind != dimsSlot {
+		if a.kind != dimSlot && a.kind != dimsSlot && a.kind != boxSlot {
 			continue
 		}
 		for _, v := range d.Vars {

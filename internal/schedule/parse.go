@@ -264,6 +264,14 @@ func (p *lineParser) arguments(d *Directive, sig signature) error {
 			}
 			continue
 		}
+		if s.kind == boxSlot {
+			for more() {
+				if err := p.span(d, s); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		if !more() {
 			switch {
 			case s.kind == flagSlot:
@@ -281,6 +289,26 @@ func (p *lineParser) arguments(d *Directive, sig signature) error {
 		}
 	}
 	return p.expect(')')
+}
+
+// span reads a dimension of a box, "x, 0, 640".
+func (p *lineParser) span(d *Directive, s slot) error {
+	name, _, err := p.name(s.what)
+	if err != nil {
+		return err
+	}
+	d.Vars = append(d.Vars, name)
+	for _, what := range []string{"its min", "its extent"} {
+		if err := p.expect(','); err != nil {
+			return err
+		}
+		n, err := p.integer(what)
+		if err != nil {
+			return err
+		}
+		d.Ints = append(d.Ints, n)
+	}
+	return nil
 }
 
 // argument reads one argument that is no bare list.

@@ -44,6 +44,10 @@ const (
 	ComputeWith Op = "compute_with" // At (Func, Stage, Loop); Word align strategy
 	Prefetch    Op = "prefetch"     // Funcs[0] prefetched; Vars at, from; Ints[0] offset; Word bound strategy
 
+	// A second version of the loops of a stage of an output, and of all that is computed
+	// inside them, for when exactly this box of it is asked for.
+	Specialize Op = "specialize" // Vars: dimensions; Ints: min and extent of each
+
 	// Structure: these make Funcs that were not there, named As.
 	RFactor Op = "rfactor"  // Vars: reduction loops; New: the pure Vars that replace them; As
 	In      Op = "in"       // Funcs: consumers, none for a global wrapper; As

@@ -16,6 +16,7 @@ import (
 //	f.compute_at(g.pure(), yo)     # the pure definition's
 //	f.compute_at(g.update(1), yo)
 //	f.compute_with(g, yo)          # compute_with always means one stage: the pure one here
+//	out.specialize(x, 0, 640, y, 0, 480) # where out is asked for x from 0 on 640 points, ...
 //
 // A name is bare when it is made of letters, digits, _, $ and inner dots and
 // does not start with a digit; any other is quoted as Go quotes strings. Blank
@@ -67,6 +68,13 @@ func (d Directive) arguments() []string {
 			args = append(args, names(&d.Vars, 1)...)
 		case loopsSlot, dimsSlot:
 			args = append(args, names(&d.Vars, all)...)
+		case boxSlot:
+			for i, name := range names(&d.Vars, all) {
+				args = append(args, name)
+				for _, n := range d.Ints[min(2*i, len(d.Ints)):min(2*i+2, len(d.Ints))] {
+					args = append(args, strconv.FormatInt(n, 10))
+				}
+			}
 		case groupSlot:
 			args = append(args, "["+strings.Join(names(&d.Vars, all), ", ")+"]")
 		case newSlot:

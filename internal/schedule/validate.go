@@ -19,6 +19,7 @@ const (
 	groupSlot                     // rest of Vars: reduction loops, bracketed
 	dimSlot                       // next of Vars: a dimension of the Func's storage
 	dimsSlot                      // rest of Vars: dimensions, one argument each
+	boxSlot                       // rest of Vars, and Ints: dimensions, each with its min and extent
 	newSlot                       // next of New: a name that must not be there yet
 	newsSlot                      // rest of New, bracketed, as many as Vars
 	funcSlot                      // next of Funcs
@@ -104,6 +105,8 @@ var signatures = map[Op]signature{
 	Prefetch: {stages: true, slots: []slot{{kind: funcSlot, what: "prefetched Func"}, {kind: loopSlot, what: "at loop"},
 		{kind: loopSlot, what: "from loop"}, {kind: intSlot, what: "offset", least: 0},
 		{kind: wordSlot, what: "bound strategy", words: prefetchWords, word: "guard_with_if"}}},
+
+	Specialize: {stages: true, slots: []slot{{kind: boxSlot, what: "dimension", least: 1}}},
 
 	RFactor: {stages: true, update: true, makes: true, slots: []slot{{kind: groupSlot, what: "reduction loop", least: 1},
 		{kind: newsSlot, what: "pure Var", least: 1}}},
@@ -235,6 +238,8 @@ func (s slot) take(d *Directive) error {
 		return s.takeName(&d.Vars)
 	case loopsSlot, groupSlot, dimsSlot:
 		return s.takeNames(&d.Vars)
+	case boxSlot:
+		return s.takeBox(d)
 	case newSlot:
 		return s.takeName(&d.New)
 	case newsSlot:
@@ -288,6 +293,20 @@ func (s slot) takeNames(names *[]string) error {
 	}
 	*names = nil
 	return nil
+}
+
+func (s slot) takeBox(d *Directive) error {
+	n := len(d.Vars)
+	if len(d.Ints) < 2*n {
+		return fmt.Errorf("%d numbers: each of %d dimensions needs a min and an extent", len(d.Ints), n)
+	}
+	for i := range n {
+		if low, extent := d.Ints[2*i], d.Ints[2*i+1]; low < math.MinInt32 || low > math.MaxInt32 || extent < 1 || extent > math.MaxInt32 {
+			return fmt.Errorf("from %d on %d points of %s is no part of a dimension", low, extent, d.Vars[i])
+		}
+	}
+	d.Ints = d.Ints[2*n:]
+	return s.takeNames(&d.Vars)
 }
 
 func (s slot) takeLevel(d *Directive) error {

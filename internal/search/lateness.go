@@ -9,6 +9,10 @@ import "github.com/protuner/protuner/internal/space"
 type Lateness struct {
 	// surplus is how many more were given up than not, by stages in their largest nest.
 	surplus []int
+	// best is the time of the fastest, 0 where there is none, and reach what its largest
+	// nest has: however many as large were given up, that one shows that it can pay.
+	best  float64
+	reach int
 }
 
 // learn takes what became of a candidate.
@@ -22,12 +26,19 @@ func (l *Lateness) learn(o Outcome) {
 	} else {
 		l.surplus[n]--
 	}
+	if o.OK && (l.best == 0 || o.Seconds < l.best) {
+		l.best, l.reach = o.Seconds, n
+	}
 }
 
-// hopeless holds where of those that had as much in one nest more were given up than not.
+// hopeless holds where of those that had as much in one nest more were given up than
+// not, and the fastest had less.
 func (l *Lateness) hopeless(s *space.State) bool {
-	sum := 0
-	for n := fused(s.Root()); n < len(l.surplus); n++ {
+	sum, n := 0, fused(s.Root())
+	if n <= l.reach {
+		return false
+	}
+	for ; n < len(l.surplus); n++ {
 		sum += l.surplus[n]
 	}
 	return sum > 0

@@ -34,4 +34,16 @@ func TestLateness(t *testing.T) {
 			t.Errorf("surplus %v: hopeless %v, at root %v", l.surplus, l.hopeless(all), l.hopeless(apart))
 		}
 	}
+	for _, m := range []struct {
+		state    *space.State
+		seconds  float64
+		hopeless bool
+	}{{apart, 2, true}, {all, 1, false}, {apart, 0.5, true}} {
+		l.learn(Outcome{Candidate: newCandidate(m.state, "a test"), OK: true, Seconds: m.seconds})
+		told(all, true)
+		told(all, true)
+		if l.hopeless(all) != m.hopeless {
+			t.Errorf("after one of %g s the other is hopeless: %v", m.seconds, !m.hopeless)
+		}
+	}
 }

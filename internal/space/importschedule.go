@@ -27,9 +27,9 @@ func (sp *Space) ImportSchedule(s schedule.Schedule) (*State, error) {
 
 // ImportReadings makes all states, at most so many, that ImportSchedule could have
 // made: different loop nests with the same Schedule, the one ImportSchedule takes
-// first.
+// first. Of one with a version for one box it is what that was made of.
 func (sp *Space) ImportReadings(s schedule.Schedule, most int) ([]*State, error) {
-	p, foreign, err := sp.play(s)
+	p, foreign, err := sp.play(s.General())
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ type Near struct {
 // which the schedule computes and stores. It is an error where the schedule is not
 // one of this pipeline.
 func (sp *Space) NearSchedule(s schedule.Schedule) (Near, error) {
-	p, foreign, err := sp.play(s)
+	p, foreign, err := sp.play(s.General())
 	if err != nil {
 		return Near{}, err
 	}

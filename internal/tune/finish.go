@@ -33,6 +33,13 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 		}
 		interrupted = stopped(stop)
 	}
+	if !interrupted {
+		var err error
+		if order, err = t.specialize(ctx, order); err != nil {
+			return err
+		}
+		interrupted = stopped(stop)
+	}
 	out, keep, err := t.outDir()
 	if err != nil {
 		return err
@@ -201,8 +208,11 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		}
 		t.report.Schedule = s.String()
 		t.report.Hash = s.HashString()
+		if !s.Specializes() {
+			t.report.Specialized = nil // what was could not be built
+		}
 		for _, r := range t.best {
-			if r.candidate.Schedule.Hash() == s.Hash() {
+			if r.candidate.Schedule.Hash() == s.General().Hash() {
 				t.report.Origin = r.candidate.Origin
 				t.report.Seconds = r.seconds
 			}

@@ -33,6 +33,9 @@ type Options struct {
 	// Restructure also tries schedules that factor reductions (rfactor), so that these
 	// can be vectorised or run in parallel, and clone cheap Funcs (clone_in). Default true.
 	Restructure bool
+	// Specialize also gives the winner a second version for exactly the estimated sizes,
+	// where that is faster. Default true.
+	Specialize bool
 	// Unmeasured hands back the model's best without timing anything; it is checked all
 	// the same.
 	Unmeasured bool
@@ -85,7 +88,7 @@ type Options struct {
 // Defaults are the documented defaults.
 func Defaults() Options {
 	return Options{
-		Search: "protuner", Judge: true, Restructure: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
+		Search: "protuner", Judge: true, Restructure: true, Specialize: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
 		Seeds:          slices.Clone(schedulers),
 		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},

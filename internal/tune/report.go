@@ -31,13 +31,16 @@ type Report struct {
 
 	Seeds []SeedReport `json:"seeds,omitempty"` // what the search began with; none: from nothing
 
-	Hash      string   `json:"hash"`                // of the winner
-	Schedule  string   `json:"schedule"`            // the winner's text
-	Origin    string   `json:"origin"`              // how the search came upon it
-	Seconds   float64  `json:"seconds"`             // the winner's best in the search; 0 where nothing was timed
-	Predicted float64  `json:"predicted,omitempty"` // what the model thought of its best, where it was asked
-	Out       string   `json:"out,omitempty"`
-	Files     []string `json:"files,omitempty"`
+	Hash     string  `json:"hash"`     // of the winner
+	Schedule string  `json:"schedule"` // the winner's text
+	Origin   string  `json:"origin"`   // how the search came upon it
+	Seconds  float64 `json:"seconds"`  // the winner's best in the search; 0 where nothing was timed
+	// Specialized is how many times as fast the winner's version for the estimated sizes
+	// is; nil where it has none.
+	Specialized *measure.Interval `json:"specialized,omitempty"`
+	Predicted   float64           `json:"predicted,omitempty"` // what the model thought of its best, where it was asked
+	Out         string            `json:"out,omitempty"`
+	Files       []string          `json:"files,omitempty"`
 
 	// The final race, of ahead-of-time builds in fresh processes. Without baselines there
 	// is none, and Final is of a single lap.

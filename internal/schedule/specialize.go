@@ -1,0 +1,54 @@
+package schedule
+
+import "slices"
+
+// Specialized gives s with a second version of everything for when exactly one box of
+// its output is asked for, where all sizes are constants, as they are for a Generator
+// that bounds its output; any other box is computed as before. What is at root moves
+// into the output's loop of one iteration, which each version has its own of.
+//
+// The output is the only one of the pipeline, of one value, and pure. Dims are its
+// dimensions; box has the min and the extent of each.
+func (s Schedule) Specialized(output string, dims []string, box []int64) Schedule {
+	var out Schedule
+	for _, d := range s.Directives {
+		if inner, ok := inside[d.Op]; ok && d.Func != output {
+			d.Op, d.At = inner, &Level{Func: output, Stage: AnyStage, Loop: Outermost}
+		}
+		out.Directives = append(out.Directives, d)
+	}
+	out.Directives = append(out.Directives, Directive{Op: Specialize, Func: output, Vars: dims, Ints: box})
+	return out
+}
+
+// General gives what a Specialized schedule was made of; any other as it is.
+func (s Schedule) General() Schedule {
+	special := map[string]bool{}
+	for _, d := range s.Directives {
+		special[d.Func] = special[d.Func] || d.Op == Specialize
+	}
+	var out Schedule
+	for _, d := range s.Directives {
+		if d.Op == Specialize {
+			continue
+		}
+		if d.At != nil && d.At.Loop == Outermost && special[d.At.Func] {
+			for root, inner := range inside {
+				if d.Op == inner {
+					d.Op, d.At = root, nil
+					break
+				}
+			}
+		}
+		out.Directives = append(out.Directives, d)
+	}
+	return out
+}
+
+// inside is what directives become that mean the root, within a loop.
+var inside = map[Op]Op{ComputeRoot: ComputeAt, StoreRoot: StoreAt, HoistStorageRoot: HoistStorage}
+
+// Specializes reports whether s has a version for one box.
+func (s Schedule) Specializes() bool {
+	return slices.ContainsFunc(s.Directives, func(d Directive) bool { return d.Op == Specialize })
+}

@@ -1,0 +1,41 @@
+package tune
+
+import (
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// A version for the estimated sizes is made of pipelines with one output, pure and of one
+// value, and of no others.
+func TestSpecialized(t *testing.T) {
+	output := pipeline.Func{
+		Name: "out", Output: true, Types: []string{"uint8"}, Args: []string{"x", "y"}, Stages: make([]pipeline.Stage, 1),
+		Estimate: []pipeline.Span{{Min: 0, Max: 9}, {Min: -2, Max: 7}},
+	}
+	other := output
+	other.Name = "other"
+	updated := output
+	updated.Stages = make([]pipeline.Stage, 2)
+	tuple := output
+	tuple.Types = []string{"uint8", "uint8"}
+	scalar := output
+	scalar.Args, scalar.Estimate = nil, nil
+	inner := pipeline.Func{Name: "inner", Stages: make([]pipeline.Stage, 3)}
+	plain, err := schedule.Parse("inner.compute_root()\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, funcs := range map[string][]pipeline.Func{
+		"two outputs": {output, inner, other}, "updated": {updated, inner}, "tuple": {tuple, inner}, "no dimensions": {scalar, inner},
+	} {
+		if s, ok := Specialized(&pipeline.Pipeline{Funcs: funcs}, plain); ok || s.Specializes() {
+			t.Errorf("%s: specialized\n%s", name, s)
+		}
+	}
+	s, ok := Specialized(&pipeline.Pipeline{Funcs: []pipeline.Func{output, inner}}, plain)
+	if want := "inner.compute_at(out, __outermost)\nout.specialize(x, 0, 10, y, -2, 10)\n"; !ok || s.String() != want {
+		t.Errorf("specialized %v\n%s", ok, s)
+	}
+}
