@@ -198,6 +198,9 @@ type Verdict struct {
 	Inconclusive bool `json:"inconclusive"`
 }
 
+// Faster says whether the second is clearly faster than the first.
+func (v Verdict) Faster() bool { return !v.Inconclusive && v.Ratio.Low > 1 }
+
 // Compare says how many times faster participant j is than participant i.
 func (r *Race) Compare(rng *rand.Rand, i, j int) Verdict {
 	ratios := r.logRatios(i, j)

@@ -40,7 +40,7 @@ func verdict(v measure.Verdict) string {
 	switch {
 	case v.Inconclusive:
 		return "inconclusive: median and minima disagree"
-	case v.Ratio.Low > 1:
+	case v.Faster():
 		return "faster"
 	case v.Ratio.High < 1:
 		return "slower"

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math"
+	"math/rand"
 )
 
 // Draws samples complete nodes and costs each: the floor that other searches are
@@ -152,13 +153,23 @@ func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, 
 		if m.b.Time > 0 {
 			done = max(done, m.elapsed().Seconds()/m.b.Time.Seconds())
 		}
-		t := a.o.Hot * math.Pow(a.o.Cold/a.o.Hot, min(1, done))
+		t := cooled(a.o.Hot, a.o.Cold/a.o.Hot, done)
 		if spent <= int64(a.o.Start) {
 			t = 0
 		}
-		if x.Cost <= now.Cost || t > 0 && rng.Float64() < math.Exp(math.Log(now.Cost/x.Cost)/t) {
+		if accepted(rng, now.Cost, x.Cost, t) {
 			now = x
 		}
 	}
 	return nil
+}
+
+// cooled is the temperature when a part of the budget is over, 0 to 1: it falls from hot,
+// by a constant factor, to that times fall.
+func cooled(hot, fall, done float64) float64 { return hot * math.Pow(fall, min(1, done)) }
+
+// accepted says whether a chain at a temperature moves from one cost to another
+// (Metropolis's rule on their logarithms).
+func accepted(rng *rand.Rand, from, to, temperature float64) bool {
+	return to <= from || temperature > 0 && rng.Float64() < math.Exp(math.Log(from/to)/temperature)
 }

@@ -341,8 +341,7 @@ func (t *tree) learn(s *simulation) {
 		t.incumbent = x
 	}
 	if t.o.Heat > 0 && (s.varies || x.Cost < t.stand.Cost) {
-		temperature := t.o.Heat * math.Pow(0.01, min(1, t.progress()))
-		if x.Cost <= t.stand.Cost || s.rng.Float64() < math.Exp(math.Log(t.stand.Cost/x.Cost)/temperature) {
+		if accepted(s.rng, t.stand.Cost, x.Cost, cooled(t.o.Heat, 0.01, t.progress())) {
 			t.stand = x
 		}
 	}

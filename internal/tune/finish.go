@@ -86,28 +86,14 @@ func stopped(stop <-chan struct{}) bool {
 // returns them fastest first. Screening sorts hundreds by few samples each; what
 // is first there is often only lucky.
 func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule) ([]schedule.Schedule, error) {
-	var racers []measure.Racer
-	var raced []schedule.Schedule
-	for _, s := range finalists {
-		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: t.o.Protocol.Check(0, t.o.Threads)})
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			continue // it was built before; what fails now is left out
-		}
-		defer c.Drop()
-		racers = append(racers, measure.InServer{Candidate: c})
-		raced = append(raced, s)
-	}
-	if len(racers) < 2 {
-		return finalists, nil
-	}
 	o := measure.DefaultRaceOptions()
-	o.Protocol, o.Drop, o.Progress = t.o.Protocol, 1.25, t.roundTold(o.MaxRounds)
-	race, err := o.Run(ctx, Stream(t.o.Seed, "race/finalists"), racers)
+	o.Drop = 1.25
+	race, raced, err := t.raceInServer(ctx, o, Stream(t.o.Seed, "race/finalists"), finalists)
 	if err != nil {
 		return nil, err
+	}
+	if race == nil {
+		return finalists, nil
 	}
 	byTime := make([]int, len(raced))
 	for i := range byTime {
@@ -119,6 +105,31 @@ func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule
 		out[i] = raced[k]
 	}
 	return out, nil
+}
+
+// raceInServer builds schedules in the fork server, checks them and races those that
+// stand that, which it returns; the race is nil where they are fewer than two.
+func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *rand.Rand, schedules []schedule.Schedule) (*measure.Race, []schedule.Schedule, error) {
+	var racers []measure.Racer
+	var raced []schedule.Schedule
+	for _, s := range schedules {
+		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: t.o.Protocol.Check(0, t.o.Threads)})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			continue // what fails is left out
+		}
+		defer c.Drop()
+		racers = append(racers, measure.InServer{Candidate: c})
+		raced = append(raced, s)
+	}
+	if len(racers) < 2 {
+		return nil, raced, nil
+	}
+	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
+	race, err := o.Run(ctx, rng, racers)
+	return race, raced, err
 }
 
 // compareLanes puts those that finished the race first, by their fastest lap.
@@ -211,8 +222,9 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if !s.Specializes() {
 			t.report.Specialized = nil // what was could not be built
 		}
+		found := s.General().Hash()
 		for _, r := range t.best {
-			if r.candidate.Schedule.Hash() == s.General().Hash() {
+			if r.candidate.Schedule.Hash() == found {
 				t.report.Origin = r.candidate.Origin
 				t.report.Seconds = r.seconds
 			}

@@ -2,11 +2,9 @@ package tune
 
 import (
 	"context"
-	"math/rand"
 	"slices"
 	"time"
 
-	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
@@ -20,44 +18,27 @@ const mostSpecialRace = 30 * time.Second
 // those sizes and at others, it goes first, and the report says by how much.
 func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]schedule.Schedule, error) {
 	special, ok := Specialized(t.pipe, order[0])
-	if !ok || !t.o.Specialize || t.o.Unmeasured {
+	// Where no other size can be checked there is none, or none that one may hand out.
+	if !ok || !t.o.Specialize || t.o.Unmeasured || t.ref.Sizes < 2 {
 		return order, nil
 	}
 	t.events.phase("specializing")
-	var racers []measure.Racer
-	for _, s := range []schedule.Schedule{order[0], special} {
-		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: t.o.Protocol.Check(0, t.o.Threads)})
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			return order, nil // twice the code may be more than the limits allow
-		}
-		defer c.Drop()
-		racers = append(racers, measure.InServer{Candidate: c})
-	}
 	o := measure.DefaultRaceOptions()
-	o.Protocol, o.MaxTime, o.Progress = t.o.Protocol, mostSpecialRace, t.roundTold(o.MaxRounds)
+	o.MaxTime = mostSpecialRace
 	rng := Stream(t.o.Seed, "race/specialized")
-	race, err := o.Run(ctx, rng, racers)
+	race, _, err := t.raceInServer(ctx, o, rng, []schedule.Schedule{order[0], special})
 	if err != nil {
 		return nil, err
 	}
-	v, ok := won(rng, race)
-	if !ok {
+	if race == nil || race.Lanes[1].Failure != nil {
+		return order, nil // twice the code may be more than the limits allow
+	}
+	v := race.Compare(rng, 0, 1)
+	if !v.Faster() {
 		return order, nil
 	}
 	t.report.Specialized = &v.Ratio
 	return slices.Insert(slices.Clone(order), 0, special), nil
-}
-
-// won says whether the second of a race is clearly faster than the first.
-func won(rng *rand.Rand, race *measure.Race) (measure.Verdict, bool) {
-	if race.Lanes[1].Failure != nil {
-		return measure.Verdict{}, false
-	}
-	v := race.Compare(rng, 0, 1)
-	return v, v.Ratio.Low > 1 && !v.Inconclusive
 }
 
 // Specialized is a schedule with a version for the estimated sizes; false where the
