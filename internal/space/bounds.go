@@ -11,7 +11,9 @@ import (
 // representative iterations. It is immutable.
 type Bound struct {
 	lay   *layout
-	spans []pipeline.Span
+	spans []pipeline.Span // but for those that loops stands for; shared, then
+	loops []pipeline.Span // of stage, unless nil
+	stage int
 	fn    int
 	next  *Bound // another one at the same site
 }
@@ -41,6 +43,9 @@ func (b *Bound) Computed(d int) pipeline.Span { return b.spans[b.lay.dims+d] }
 
 // Loops are the intervals of the loops of a stage, innermost first.
 func (b *Bound) Loops(stage int) []pipeline.Span {
+	if b.loops != nil && b.stage == stage {
+		return b.loops
+	}
 	end := b.lay.total
 	if stage+1 < len(b.lay.loops) {
 		end = b.lay.loops[stage+1]
@@ -51,9 +56,23 @@ func (b *Bound) Loops(stage int) []pipeline.Span {
 func (b *Bound) required() []pipeline.Span { return b.spans[:b.lay.dims] }
 func (b *Bound) computed() []pipeline.Span { return b.spans[b.lay.dims : 2*b.lay.dims] }
 
-func (b *Bound) clone() *Bound {
-	c := newBound(b.lay, b.fn)
-	copy(c.spans, b.spans)
+// inStage is b with loops of a stage of its own, to be changed before anyone else sees
+// them. All else, and that is most where a Func has many stages, the two share.
+func (b *Bound) inStage(stage int) *Bound {
+	if n := len(b.Loops(stage)); n <= 4 {
+		c := &struct {
+			Bound
+			store [4]pipeline.Span
+		}{}
+		return b.inStageTo(&c.Bound, stage, c.store[:n:n])
+	}
+	return b.inStageTo(&Bound{}, stage, make([]pipeline.Span, len(b.Loops(stage))))
+}
+
+// inStageTo is inStage in memory that is there.
+func (b *Bound) inStageTo(c *Bound, stage int, loops []pipeline.Span) *Bound {
+	copy(loops, b.Loops(stage))
+	*c = Bound{lay: b.lay, spans: b.spans, loops: loops, stage: stage, fn: b.fn}
 	return c
 }
 
@@ -77,13 +96,6 @@ func newBound(lay *layout, f int) *Bound {
 		return &b.Bound
 	}
 	return &Bound{lay: lay, fn: f, spans: make([]pipeline.Span, lay.total)}
-}
-
-// cloneTo is clone into memory that is there.
-func (b *Bound) cloneTo(c *Bound, spans []pipeline.Span) *Bound {
-	copy(spans, b.spans)
-	c.lay, c.fn, c.spans = b.lay, b.fn, spans
-	return c
 }
 
 func extent(s pipeline.Span) int64 { return s.Max - s.Min + 1 }
@@ -158,7 +170,7 @@ func (t *site) ahead(i, stage int) *site {
 	if s := (*all)[i].Load(); s != nil {
 		return s
 	}
-	own := t.own.clone()
+	own := t.own.inStage(stage)
 	loop := &own.Loops(stage)[i]
 	by := extent(*loop)
 	loop.Min, loop.Max = loop.Min+by, loop.Max+by

@@ -24,15 +24,16 @@ func (s *State) computeActions(dst []Action, f int) []Action {
 	if can && n.onlyInline || n.MustInline != "" {
 		return dst
 	}
-	p := s.placing(f, false)
+	p := s.placing(f)
 	defer p.free()
+	p.families(listed)
 	cuts := make([][]*site, len(p.path)) // the same for all vector dimensions
 	for i := range p.fams {
 		if fam := &p.fams[i]; fam.tiles != nil && cuts[fam.level] == nil {
 			cuts[fam.level] = make([]*site, len(fam.tiles))
 		}
 	}
-	p.each(nil, func(a *Action, tile int) {
+	p.each(func(a *Action, tile int) {
 		if a.Tile != nil {
 			a.cut = cuts[a.Level][tile]
 		}

@@ -75,7 +75,8 @@ func (n *Nest) strip(size []int64) bool {
 type family struct {
 	vector, level int
 	slide         bool
-	// tiles are the tilings of the level, if it is cut: listed, or as a set.
+	// tiles are the tilings of the level, if it is cut: listed, or as a set, which may
+	// hold some that are not allowed where the families are sought in.
 	tiles [][]int64
 	set   *tileSet
 	// inners are the splits of the level further in, where those do not depend
@@ -104,36 +105,26 @@ func (fam *family) action(f int) Action {
 // by level from the root inwards, directly, then tiling by tiling (each stored in
 // the tiles and computed further in, then wholly in them); then, from the innermost
 // level out, stored there and computed one level further in.
-//
-// Where a level may be cut in whatever way there is, drawing does without a list.
-func (p *placing) families(drawing bool) {
-	sp, f := p.s.sp, p.f
-	n := &sp.nodes[f]
-	path := p.path
-	if n.Output || n.MustRoot != "" || n.Extern {
-		path = path[:1]
-	}
-	slides := len(n.Stages) == 1
+func (p *placing) families(use use) {
+	sp := p.s.sp
+	n := &sp.nodes[p.f]
 	p.tiles = p.tiles[:0]
-	for i, l := range path {
+	for i, l := range p.path {
 		var t family
 		switch {
-		case i == 0 || !l.Tileable:
-		case drawing && sp.anyTiles(l):
-			for len(p.sets) <= i {
-				p.sets = append(p.sets, new(tileSet))
-			}
-			t.set = p.sets[i]
-			t.set.init(l.Size, splits)
+		case !p.cuts(i):
+		case use == sought || use == drawn && sp.anyTiles(l):
+			t.set = p.setOf(i)
 		default:
 			t.tiles = sp.tiles(l)
 		}
 		p.tiles = append(p.tiles, t)
 	}
+	slides := p.slides()
 	out := p.fams[:0]
 	for _, v := range n.vectorDims {
-		for i, l := range path {
-			if i == 0 || !l.Innermost && !sp.breaksVectors(l.site, path[i-1].site, f, v) {
+		for i := range p.path {
+			if p.goesInto(i, v) {
 				out = append(out, family{vector: v, level: i})
 			}
 			if t := &p.tiles[i]; t.cuts() > 0 {
@@ -146,20 +137,68 @@ func (p *placing) families(drawing bool) {
 		if !slides {
 			continue
 		}
-		for i := len(path) - 2; i >= 0; i-- {
-			if i == 0 && sp.o.Parallelism > 1 {
-				continue // parallel loops cannot slide
+		for i := len(p.path) - 2; i >= 0; i-- {
+			if !p.slidesIn(i) {
+				continue
 			}
-			c := path[i+1]
-			if c.strip(c.Size) && sp.fitsInside(c, c.Size, path[i].site, f, v) {
+			if p.slidesInto(i+1, v) {
 				out = append(out, family{vector: v, level: i, slide: true})
 			}
-			if inners := sp.slideSplits(c); len(inners) > 0 {
+			if inners := sp.slideSplits(p.path[i+1]); len(inners) > 0 {
 				out = append(out, family{vector: v, level: i, slide: true, inners: inners})
 			}
 		}
 	}
 	p.fams = out
+}
+
+// use is what families are made for.
+type use uint8
+
+const (
+	// listed: to go through all actions.
+	listed use = iota
+	// drawn: to draw one. Where a level may be cut in whatever way there is, that is
+	// done without a list.
+	drawn
+	// sought: to look for some, among sets that hold some tilings that allows does not.
+	sought
+)
+
+// goesInto holds where f may be computed and stored directly in level i, vectorised
+// over v.
+func (p *placing) goesInto(i, v int) bool {
+	l := p.path[i]
+	return i == 0 || !l.Innermost && !p.s.sp.breaksVectors(l.site, p.path[i-1].site, p.f, v)
+}
+
+// cuts holds where level i may be cut.
+func (p *placing) cuts(i int) bool { return i > 0 && p.path[i].Tileable }
+
+// slides holds where f may be computed further in than it is stored.
+func (p *placing) slides() bool { return len(p.s.sp.nodes[p.f].Stages) == 1 }
+
+// slidesIn holds where level i, uncut, may store f while a level further in computes
+// it: parallel loops cannot slide.
+func (p *placing) slidesIn(i int) bool {
+	return i < len(p.path)-1 && (i > 0 || p.s.sp.o.Parallelism <= 1)
+}
+
+// slidesInto holds where f may be computed in all of level i, vectorised over v, while
+// the level around stores it.
+func (p *placing) slidesInto(i, v int) bool {
+	l := p.path[i]
+	return l.strip(l.Size) && p.s.sp.fitsInside(l, l.Size, p.path[i-1].site, p.f, v)
+}
+
+// setOf is the set of the tilings of level i, allowed or not. It lasts until asked for
+// again.
+func (p *placing) setOf(i int) *tileSet {
+	for len(p.sets) <= i {
+		p.sets = append(p.sets, new(tileSet))
+	}
+	p.sets[i].init(p.path[i].Size, splits)
+	return p.sets[i]
 }
 
 // fitsInside holds where f may be computed directly in the body of level l, here
@@ -180,18 +219,22 @@ func (sp *Space) tiles(l *Nest) [][]int64 {
 	if sp.anyTiles(l) {
 		return sp.tilings(l.Size, splits)
 	}
-	st := &sp.stages[l.stageNumber()]
-	ordered := st.ordered && !sp.o.Unchecked
 	return sp.remembered(l.Size, tilesOf(l.stageNumber(), l.Parallel), func() [][]int64 {
 		var kept [][]int64
 		for _, t := range sp.tilings(l.Size, splits) {
-			if l.Parallel && sp.idle(st, t) > sp.o.RetileIdleLimit || ordered && !st.keepsOrder(l.Size, t) {
-				continue
+			if sp.allows(l, t) {
+				kept = append(kept, t)
 			}
-			kept = append(kept, t)
 		}
 		return kept
 	})
+}
+
+// allows holds where a tiling of a level leaves no cores idle, if it is parallel, and
+// keeps the order of a reduction.
+func (sp *Space) allows(l *Nest, t []int64) bool {
+	st := &sp.stages[l.stageNumber()]
+	return (!l.Parallel || sp.idle(st, t) <= sp.o.RetileIdleLimit) && (sp.o.Unchecked || st.keepsOrder(l.Size, t))
 }
 
 // anyTiles holds where all tilings of a level are allowed.

@@ -109,7 +109,7 @@ func (sp *Space) Strip(f, stage, vector int, rows int64) (Place, bool) {
 // Repeats is how often each point of f is computed on average where f is computed for
 // every tile of that place, whose Func is at root; 1 where no point is computed twice.
 func (sp *Space) Repeats(f int, in Place) float64 {
-	own := sp.root.bounds(in.Func).clone()
+	own := sp.root.bounds(in.Func).inStage(in.Stage)
 	tiles := 1.0
 	for i := range own.Loops(in.Stage) {
 		loop := &own.Loops(in.Stage)[i]

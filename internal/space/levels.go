@@ -58,9 +58,9 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 		st := &sp.stages[n.first+s]
 		loops := here.Loops(s)
 		made := &levelPair{}
-		spans := make([]pipeline.Span, 2*len(here.spans))
+		spans := make([]pipeline.Span, 2*len(loops))
 		size := make([]int64, 2*len(loops))
-		point := here.cloneTo(&made.bounds[0], spans[:len(here.spans):len(here.spans)])
+		point := here.inStageTo(&made.bounds[0], s, spans[:len(loops):len(loops)])
 		inside := point.Loops(s)
 		l := &made.nests[0]
 		*l = Nest{Func: f, Stage: s, Size: size[:len(loops):len(loops)], Innermost: true,
@@ -81,7 +81,7 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 		l.site = &made.sites[0]
 		l.site.sp, l.site.stage, l.site.own = sp, n.first+s, point
 		if l.VectorLoop >= 0 {
-			lane := point.cloneTo(&made.bounds[1], spans[len(here.spans):])
+			lane := point.inStageTo(&made.bounds[1], s, spans[len(loops):])
 			span := &lane.Loops(s)[l.VectorLoop]
 			span.Max = span.Min
 			vec := &made.nests[1]
@@ -142,7 +142,7 @@ func middle(around pipeline.Span, tiles int64) pipeline.Span {
 // cutSite is the site inside one tile in the middle, where level n is cut into t
 // tiles. above is the site around the level.
 func (sp *Space) cutSite(n *Nest, above *site, t []int64) *site {
-	b := n.site.own.clone()
+	b := n.site.own.inStage(n.Stage)
 	around, inside := above.bounds(n.Func).Loops(n.Stage), b.Loops(n.Stage)
 	for i, tiles := range t {
 		p := around[i]
@@ -155,7 +155,7 @@ func (sp *Space) cutSite(n *Nest, above *site, t []int64) *site {
 // cutTasks cuts a level at root into parallel tasks, t per loop.
 func (sp *Space) cutTasks(n *Nest, t []int64) *Nest {
 	size := slices.Clone(t)
-	b := n.site.own.clone()
+	b := n.site.own.inStage(n.Stage)
 	st := &sp.stages[n.stageNumber()]
 	around, inside := sp.root.bounds(n.Func).Loops(n.Stage), b.Loops(n.Stage)
 	for i := range size {

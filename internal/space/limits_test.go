@@ -41,8 +41,9 @@ func TestLegalBeforeBuilt(t *testing.T) {
 
 func checkLegal(t *testing.T, s *State, f int, rng *rand.Rand) (refused int) {
 	t.Helper()
-	p := s.placing(f, false)
-	p.each(nil, func(each *Action, _ int) {
+	p := s.placing(f)
+	p.families(listed)
+	p.each(func(each *Action, _ int) {
 		a := *each
 		if rng.Intn(20) > 0 {
 			return

@@ -15,26 +15,27 @@ type placing struct {
 	tiles []family
 	sets  []*tileSet
 	half  tileSet
+	seek  seeker
 	// changed gives, for the levels of path that a tiling was tried on, what is
 	// computed in them.
 	changed []*amounts
 	called  []float64 // per Func, where it is inlined; made when asked for
 	places  placeMemory
-	near    shortlist
-	ratios  ratios
 	action  Action // that each is at
 }
 
 // placings are those no longer in use: their memory serves again.
 var placings = sync.Pool{New: func() any { return new(placing) }}
 
-// placing starts the choice for f, to list the actions or to draw one. Whoever is
-// done with it may free it.
-func (s *State) placing(f int, drawing bool) *placing {
+// placing starts the choice for f. Whoever is done with it may free it.
+func (s *State) placing(f int) *placing {
 	p := placings.Get().(*placing)
 	p.s, p.f = s, f
-	p.path = s.sp.appendPath(p.path[:0], s.root, f)
-	p.families(drawing)
+	if n := &s.sp.nodes[f]; n.Output || n.MustRoot != "" || n.Extern {
+		p.path = append(p.path[:0], s.root)
+	} else {
+		p.path = s.sp.appendPath(p.path[:0], s.root, f)
+	}
 	p.runs = p.runs[:0]
 	runs := 1.0
 	for _, l := range p.path {
@@ -50,7 +51,8 @@ func (p *placing) free() {
 	clear(p.tiles)
 	p.s, p.changed, p.called, p.action = nil, nil, nil, Action{}
 	p.places.level, p.places.further = nil, nil
-	p.near.empty()
+	p.seek.want, p.seek.fam, p.seek.level = nil, nil, nil
+	p.seek.near.empty(0)
 	placings.Put(p)
 }
 
@@ -64,9 +66,9 @@ func product(size []int64) float64 {
 
 // each calls do with every action of the families, in the order of families,
 // before the pruning that needs more than the levels there are; and with the number
-// of its tile in its family. The action is do's for the time of the call. Those with
-// a tile that skip, unless nil, is true of are left out.
-func (p *placing) each(skip func(a *Action) bool, do func(a *Action, tile int)) {
+// of its tile in its family. The families must be listed. The action is do's for the
+// time of the call.
+func (p *placing) each(do func(a *Action, tile int)) {
 	for i := 0; i < len(p.fams); i++ {
 		fam := &p.fams[i]
 		a := fam.action(p.f)
@@ -79,9 +81,6 @@ func (p *placing) each(skip func(a *Action) bool, do func(a *Action, tile int)) 
 			flat := p.fams[i].action(p.f)
 			for k, t := range fam.tiles {
 				a.Tile, flat.Tile = t, t
-				if p.action = a; skip != nil && skip(&p.action) {
-					continue
-				}
 				p.eachInner(fam, a, k, do)
 				p.action = flat
 				do(&p.action, k)
@@ -89,9 +88,6 @@ func (p *placing) each(skip func(a *Action) bool, do func(a *Action, tile int)) 
 		default:
 			for k, t := range fam.tiles {
 				a.Tile = t
-				if p.action = a; skip != nil && skip(&p.action) {
-					continue
-				}
 				p.eachInner(fam, a, k, do)
 			}
 		}
@@ -118,6 +114,12 @@ func (p *placing) eachInner(fam *family, a Action, tile int, do func(a *Action, 
 func (p *placing) deepInners(a *Action) [][]int64 {
 	var store [8]int64
 	return p.s.sp.tilings(p.inHalf(a, store[:0]), whole)
+}
+
+// halve makes half the set of those splits.
+func (p *placing) halve(a *Action) {
+	var store [8]int64
+	p.half.init(p.inHalf(a, store[:0]), whole)
 }
 
 // inHalf appends the size of the inner half that the tile of a leaves.

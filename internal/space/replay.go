@@ -3,9 +3,7 @@ package space
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"sort"
 )
 
 // Repair says what Replay does with a decision that is not legal as it stands.
@@ -125,7 +123,7 @@ func (s *State) follow(want *Decision, f int, kind Kind) (*State, bool) {
 // state's actions and still means what it meant.
 func (s *State) again(want *Decision, f int) (*State, bool) {
 	a := *want.exact
-	p := s.placing(f, false)
+	p := s.placing(f)
 	defer p.free()
 	if !p.offers(&a) {
 		return nil, false
@@ -139,121 +137,28 @@ func (s *State) again(want *Decision, f int) (*State, bool) {
 
 // offers reports whether a is a member of the families, the limits aside.
 func (p *placing) offers(a *Action) bool {
-	for i := range p.fams {
-		fam := &p.fams[i]
-		if fam.vector != a.Vector || fam.level != a.Level || fam.slide != a.Slide || (fam.tiles == nil) != (a.Tile == nil) {
-			continue
+	sp := p.s.sp
+	if a.Level >= len(p.path) || !slices.Contains(sp.nodes[p.f].vectorDims, a.Vector) || a.Slide && !p.slides() {
+		return false
+	}
+	switch {
+	case a.Tile != nil:
+		if l := p.path[a.Level]; !p.cuts(a.Level) || !p.setOf(a.Level).holds(a.Tile) || !sp.allows(l, a.Tile) {
+			return false
 		}
-		if fam.tiles != nil && !contains(fam.tiles, a.Tile) {
-			continue
+		if !a.Slide || a.Inner == nil {
+			return a.Inner == nil
 		}
-		switch {
-		case a.Inner == nil && fam.inners == nil:
-			return true
-		case a.Inner != nil && (contains(fam.inners, a.Inner) || fam.deep && contains(p.deepInners(a), a.Inner)):
-			return true
-		}
+		p.halve(a)
+		return p.half.holds(a.Inner)
+	case !a.Slide:
+		return a.Inner == nil && p.goesInto(a.Level, a.Vector)
+	case !p.slidesIn(a.Level):
+		return false
+	case a.Inner == nil:
+		return p.slidesInto(a.Level+1, a.Vector)
 	}
-	return false
-}
-
-func contains(list [][]int64, t []int64) bool {
-	return slices.ContainsFunc(list, func(u []int64) bool { return slices.Equal(u, t) })
-}
-
-// nearest takes the legal placement of f that is nearest to want.
-func (s *State) nearest(want *Decision, f int) (*State, bool) {
-	vector := want.Vector
-	if !slices.Contains(s.sp.nodes[f].vectorDims, vector) {
-		vector = s.sp.nodes[f].vectorDims[0]
-	}
-	p := s.placing(f, false)
-	defer p.free()
-	p.fams = slices.DeleteFunc(p.fams, func(fam family) bool { return fam.vector != vector })
-	// Mostly one of the first is legal; where none is, more are looked at.
-	for from, most := 0, fewRepairs; ; from, most = most, maxRepairs {
-		p.rankNearest(want, most)
-		for _, o := range p.near.order[min(from, len(p.near.order)):] {
-			if a := p.near.actions[o.at]; p.legal(&a) {
-				return s.Next(a), o.far == 0 && vector == want.Vector
-			}
-		}
-		if most == maxRepairs || len(p.near.order) < most {
-			break
-		}
-	}
-	if a := (Action{Kind: Compute, Func: f, Vector: vector}); p.legal(&a) {
-		return s.Next(a), false
-	}
-	a := s.computeActions(nil, f)[0]
-	store, compute := p.places.places(p.path, &a)
-	return s.Next(a), a.Kind == want.Kind && a.Vector == want.Vector && store.Equal(want.Store) && compute.Equal(want.Compute)
-}
-
-// rankNearest lists so many of the placements that are nearest to want.
-func (p *placing) rankNearest(want *Decision, most int) {
-	p.near.empty()
-	p.near.most = most
-	p.each(func(a *Action) bool {
-		// Tiles say where it is stored, and being computed elsewhere only adds to it.
-		store, _ := p.places.places(p.path, a)
-		return p.ratios.far(store, want.Store) >= p.near.enough()
-	}, func(a *Action, _ int) {
-		store, compute := p.places.places(p.path, a)
-		far := p.ratios.far(store, want.Store)
-		if far < p.near.enough() {
-			p.near.add(a, 2*p.ratios.far(compute, want.Compute)+far)
-		}
-	})
-}
-
-// maxRepairs bounds how many placements are built to find the nearest legal one, and
-// fewRepairs how many are at first.
-const (
-	maxRepairs = 128
-	fewRepairs = 4
-)
-
-// shortlist keeps the nearest actions, nearest first and of equally near ones the
-// first first.
-type shortlist struct {
-	most    int
-	order   []nearAction
-	actions []Action // not in order
-}
-
-type nearAction struct {
-	far float64
-	at  int // in actions
-}
-
-// enough is how far an action must not be to come into the list.
-func (l *shortlist) enough() float64 {
-	if len(l.order) < l.most {
-		return math.Inf(1)
-	}
-	return l.order[l.most-1].far
-}
-
-func (l *shortlist) add(a *Action, far float64) {
-	if far >= l.enough() {
-		return
-	}
-	at := len(l.order)
-	if at == l.most {
-		at = l.order[at-1].at
-		l.order = l.order[:l.most-1]
-		l.actions[at] = *a
-	} else {
-		l.actions = append(l.actions, *a)
-	}
-	i := sort.Search(len(l.order), func(i int) bool { return l.order[i].far > far })
-	l.order = slices.Insert(l.order, i, nearAction{far, at})
-}
-
-func (l *shortlist) empty() {
-	clear(l.actions)
-	l.order, l.actions = l.order[:0], l.actions[:0]
+	return contains(sp.slideSplits(p.path[a.Level+1]), a.Inner)
 }
 
 func (s *State) followTasks(want *Decision, f int) (*State, bool) {

@@ -33,8 +33,9 @@ func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 	if can && n.onlyInline || n.MustInline != "" {
 		return inline
 	}
-	p := s.placing(f, true)
+	p := s.placing(f)
 	defer p.free()
+	p.families(drawn)
 	choices := len(p.fams)
 	if can {
 		choices++
@@ -56,7 +57,7 @@ func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 func (p *placing) draw(rng *rand.Rand, fam *family) Action {
 	a := fam.action(p.f)
 	if n := fam.cuts(); n > 0 {
-		if i := rng.Intn(n); fam.set != nil {
+		if i := rng.Intn(n); fam.tiles == nil {
 			a.Tile = fam.set.tiling(i)
 		} else {
 			a.Tile = fam.tiles[i]
@@ -64,8 +65,7 @@ func (p *placing) draw(rng *rand.Rand, fam *family) Action {
 	}
 	switch {
 	case fam.deep:
-		var store [8]int64
-		p.half.init(p.inHalf(&a, store[:0]), whole)
+		p.halve(&a)
 		if k := rng.Intn(p.half.total + 1); k > 0 {
 			a.Inner = p.half.tiling(k - 1)
 		}

@@ -252,7 +252,8 @@ func documented(s *State, as []Action) []float64 {
 		return p
 	}
 	inline, can := s.inlining(f)
-	at := s.placing(f, false)
+	at := s.placing(f)
+	at.families(listed)
 	fams := at.fams
 	if can && s.sp.nodes[f].onlyInline || s.sp.nodes[f].MustInline != "" {
 		fams = nil

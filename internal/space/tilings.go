@@ -144,6 +144,34 @@ func (t *tileSet) at(i int, dst []int64) {
 	}
 }
 
+// outers are the choices for the outermost loop with a choice for the inner ones, and
+// whether some of them would make the tiling trivial.
+func (t *tileSet) outers(tuple int) (choices []int64, trivial bool) {
+	for _, x := range t.trivia {
+		if x.at == tuple {
+			return x.outer, true
+		}
+	}
+	return t.outer, false
+}
+
+// holds reports whether a tiling of the size is in the set.
+func (t *tileSet) holds(tiling []int64) bool {
+	if t.total == 0 || len(tiling) != len(t.inner)+1 {
+		return false
+	}
+	tuple := 0
+	for k, of := range t.inner {
+		i := slices.Index(of, tiling[k])
+		if i < 0 {
+			return false
+		}
+		tuple = tuple*len(of) + i
+	}
+	outers, _ := t.outers(tuple)
+	return slices.Contains(outers, tiling[len(t.inner)])
+}
+
 // tiling is tiling i of the set.
 func (t *tileSet) tiling(i int) []int64 {
 	dst := make([]int64, len(t.inner)+1)
@@ -264,6 +292,10 @@ func (sp *Space) remembered(size []int64, by filter, make func() [][]int64) [][]
 	t := &tilingSet{size: slices.Clone(size), by: by, tiles: make(), next: first}
 	bucket.CompareAndSwap(first, t) // losing a race loses no more than the memory of it
 	return t.tiles
+}
+
+func contains(list [][]int64, t []int64) bool {
+	return slices.ContainsFunc(list, func(u []int64) bool { return slices.Equal(u, t) })
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
