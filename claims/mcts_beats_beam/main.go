@@ -10,7 +10,7 @@
 //
 // With several names after -search the claim is about the first. -table prints the
 // ablation table of docs/search.md instead, with what each option does to the ensembles
-// of that name, and claims nothing; with -measure also to the speed of the code, in that
+// of that name, or those of -options, and claims nothing; with -measure also to the speed of the code, in that
 // space less the schedules that fail because they read before the start of an input.
 package main
 
@@ -50,6 +50,7 @@ func main() {
 	enumerated := flag.Int64("least", 0, "cost every complete schedule of the apps that have no more than so many, too")
 	timed := flag.Bool("measure", false, "with -table: time the schedules found, too")
 	evaluations := flag.Int64("evaluations", 30000, "evaluations a search for -table")
+	options := flag.String("options", "", "with -table: only these")
 	only := flag.String("only", strings.Join(bench.Suite, ","), "apps, comma-separated")
 	names := flag.String("search", "protuner", "searches, comma-separated")
 	flag.Parse()
@@ -80,7 +81,7 @@ func main() {
 		targets = append(targets, t)
 	}
 	if *ablate {
-		table(ctx, strings.Split(*names, ","), targets, *evaluations, *seeds)
+		table(ctx, strings.Split(*names, ","), targets, additions(*options), *evaluations, *seeds)
 		os.Exit(0)
 	}
 	mean, worst := 0.0, 0.0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/protuner/protuner/claims/claim"
@@ -14,11 +15,11 @@ import (
 // predicted cost with it over that without it, all else the same, in geometric mean
 // over the seeds; with a stopwatch for every target, in a second table, the time of the
 // code that is found likewise.
-func table(ctx context.Context, bases []string, targets []target, evaluations int64, seeds int) {
+func table(ctx context.Context, bases []string, targets []target, options []search.Addition, evaluations int64, seeds int) {
 	for _, base := range bases {
 		f := finder{base: base, targets: targets, evaluations: evaluations, seeds: seeds, known: map[string][]found{}}
 		var on, off [][]found
-		for _, a := range search.Additions() {
+		for _, a := range options {
 			on = append(on, f.find(ctx, a.On))
 			off = append(off, f.find(ctx, a.Off))
 		}
@@ -28,7 +29,7 @@ func table(ctx context.Context, bases []string, targets []target, evaluations in
 				fmt.Printf(" %s |", t.app)
 			}
 			fmt.Printf(" geometric mean |\n|---|%s\n", strings.Repeat("---|", len(targets)+1))
-			for k, a := range search.Additions() {
+			for k, a := range options {
 				fmt.Printf("| `%s` |", a.Name)
 				sum := 0.0
 				for i := range targets {
@@ -45,6 +46,20 @@ func table(ctx context.Context, bases []string, targets []target, evaluations in
 			print("time", func(x found) float64 { return x.time })
 		}
 	}
+}
+
+// additions are those with these names, all where there are none.
+func additions(names string) []search.Addition {
+	all := search.Additions()
+	if names == "" {
+		return all
+	}
+	wanted := strings.Split(names, ",")
+	kept := slices.DeleteFunc(all, func(a search.Addition) bool { return !slices.Contains(wanted, a.Name) })
+	if len(kept) < len(wanted) {
+		claim.Fail(fmt.Errorf("-options %s: not all of them are options of docs/search.md", names))
+	}
+	return kept
 }
 
 // found are mean logarithms over the seeds: of the predicted cost and of the seconds

@@ -179,6 +179,7 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 		t.plant(e.root, e.depth)
 		t.beat = e.beat
 		t.incumbent, t.stand = e.best, e.best
+		t.bar, t.since = e.best.Cost*(1-notable), t.steps
 		t.came, t.time = time.Now(), last
 		t.evals, t.rounds = int64(math.MaxInt64), int64(math.MaxInt64)
 		if e.m.b.Evaluations > 0 {

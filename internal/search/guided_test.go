@@ -78,6 +78,7 @@ var options = map[string]func(*MCTSOptions){
 	"lead":           func(o *MCTSOptions) { o.Lead = 0.5 },
 	"protuner":       func(o *MCTSOptions) { *o = Extensions()["protuner"] },
 	"front":          func(o *MCTSOptions) { o.Front = 3 },
+	"settle":         func(o *MCTSOptions) { o.Settle = 4 },
 	"few nodes":      func(o *MCTSOptions) { o.MaxNodes = 10 },
 	"one tree":       func(o *MCTSOptions) { o.Standard, o.Greedy, o.Batch = 1, 0, 8 },
 	"half the lot":   func(o *MCTSOptions) { o.Transpose, o.KeepSubtree, o.Share, o.Batch, o.Vary = true, true, 50, 3, 0.3 },

@@ -119,6 +119,11 @@ type MCTSOptions struct {
 	Lead float64
 	// Front gives each root so many times its equal share of the budget. Default 1.
 	Front float64
+	// Settle, if above 0, ends a tree's work at a root after so many simulations in a row
+	// that did not make its best known 1% cheaper. What that leaves of the budget goes to
+	// later roots, the last of it to nobody: to search on is to find what the model is
+	// wrong about (ProTuner, section 5.2). Default 0.
+	Settle int
 	// MaxNodes bounds the nodes of a tree; simulations go on without adding any.
 	// Default 40000.
 	MaxNodes int
@@ -171,6 +176,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("Lead is %g; a part of the budget", o.Lead)
 	case !(o.Front > 0):
 		return bad("Front is %g; above 0", o.Front)
+	case o.Settle < 0:
+		return bad("Settle is %d; at least 0", o.Settle)
 	case o.MaxNodes < 2:
 		return bad("%d nodes a tree; at least 2", o.MaxNodes)
 	}

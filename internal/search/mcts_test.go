@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -34,7 +35,7 @@ func TestPresetsArePapers(t *testing.T) {
 		// Nothing else than what the paper changes may differ from its defaults.
 		o.RootTime, o.Formula, o.C, o.NeedsChoose = plain.RootTime, plain.Formula, plain.C, false
 		if o.Standard != 15 || o.Greedy != 1 || o.Explore != Average || o.Win != Best || o.Rollout != RandomRollout || o.Reward != InverseCost ||
-			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Lead != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 {
+			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Lead != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Settle != 0 {
 			t.Errorf("%s is not the paper's alone: %+v", name, o)
 		}
 	}
@@ -251,6 +252,37 @@ func TestHeatCools(t *testing.T) {
 	}
 	if n := taken(100); n != 0 {
 		t.Errorf("cold: %d taken", n)
+	}
+}
+
+// Where nothing gets cheaper a tree is done with a root after so many simulations, and
+// where it does it goes on.
+func TestSettles(t *testing.T) {
+	const settle, depth, each = 7, 5, 1 << 20
+	o := MCTSDefaults()
+	o.Settle = settle
+	spent := func(cost func([]int) float64) int64 {
+		toy := uniform(depth, 6, 1)
+		toy.cost = cost
+		p := Problem{Root: toy.root(), Evaluator: &toyCosts{}, Workers: 2}
+		return found(t, NewMCTS(o), p, Budget{Evaluations: each}, 1).Steps
+	}
+	level := spent(func([]int) float64 { return 1 })
+	if want := int64((depth*settle + 1) * (o.Standard + o.Greedy)); level > want || level < want/2 {
+		t.Errorf("%d simulations where all cost the same, not %d or somewhat fewer", level, want)
+	}
+	lower := 1.0
+	var mu sync.Mutex
+	falling := spent(func([]int) float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		if lower > 1e-100 {
+			lower *= 0.9
+		}
+		return lower
+	})
+	if falling < 2*level {
+		t.Errorf("%d simulations where each is cheaper than the one before, %d where none is", falling, level)
 	}
 }
 

@@ -33,6 +33,7 @@ func Additions() []Addition {
 		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
 		{"heat", func(o *o) { o.Heat = 0.1 }, func(o *o) { o.Heat = 0 }},
 		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
+		{"settle", func(o *o) { o.Settle = 50 }, func(o *o) { o.Settle = 0 }},
 		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
 	}
 }

@@ -85,9 +85,11 @@ type tree struct {
 	limit     int64    // of spent, in all
 	steps     int64
 
-	evals, rounds int64 // of spent and steps, at which it is done with this root
-	begun         int64 // of spent, at which it came to this root
-	stepped       int64 // of steps, likewise
+	evals, rounds int64   // of spent and steps, at which it is done with this root
+	bar           float64 // cost that its best must come below to count as progress, with Settle
+	since         int64   // of steps, when it last did
+	begun         int64   // of spent, at which it came to this root
+	stepped       int64   // of steps, likewise
 	came          time.Time
 	time          time.Duration // that it has at this root, 0 without such a limit
 }
@@ -157,7 +159,9 @@ func (s *simulation) evaluate(ctx context.Context, m *meter, dst []float64, batc
 }
 
 // done says that the tree has had its part of this root.
-func (t *tree) done() bool { return t.spent >= t.evals || t.steps >= t.rounds || t.root.closed }
+func (t *tree) done() bool {
+	return t.spent >= t.evals || t.steps >= t.rounds || t.root.closed || t.o.Settle > 0 && t.steps-t.since >= int64(t.o.Settle)
+}
 
 // A turn of a tree ends after so many rounds, or so many evaluations: long enough that
 // taking turns costs nothing, and short enough that workers are done at the same time.
@@ -301,6 +305,9 @@ func (t *tree) roll(ctx context.Context, s *simulation, guide Solution) error {
 	return err
 }
 
+// notable is by which part the best known has to become cheaper to count, with Settle.
+const notable = 0.01
+
 // learn takes a simulation's cost to the nodes above.
 func (t *tree) learn(s *simulation) {
 	t.steps++
@@ -339,6 +346,9 @@ func (t *tree) learn(s *simulation) {
 	}
 	if x.Cost < t.incumbent.Cost {
 		t.incumbent = x
+	}
+	if x.Cost < t.bar {
+		t.bar, t.since = x.Cost*(1-notable), t.steps
 	}
 	if t.o.Heat > 0 && (s.varies || x.Cost < t.stand.Cost) {
 		if accepted(s.rng, t.stand.Cost, x.Cost, cooled(t.o.Heat, 0.01, t.progress())) {
