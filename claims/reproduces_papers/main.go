@@ -19,7 +19,7 @@ import (
 var all = []string{"table1", "fig4", "fig5", "fig7", "fig8", "fig9", "adams8", "adams-ablations"}
 
 // sameRun are profiles that are one comparison, of which each shows something else.
-var sameRun = map[string]string{"fig5": "fig4", "fig7": "fig8"}
+var sameRun = map[string]string{"fig5": "fig4", "fig7": "fig8", "table1": "fig8"}
 
 func main() {
 	names := flag.String("profiles", strings.Join(all, ","), "profiles")

@@ -42,6 +42,19 @@ func paper(o *Options) {
 	o.PeerTime = 30 * time.Minute
 }
 
+// configurations are those of its table 1, and their rivals: its figures 7 and 8 show
+// other sides of the same run.
+func configurations(o *Options) {
+	paper(o)
+	o.Methods = slices.Concat(table1, rivals)
+}
+
+// mixtures are its figures 4 and 5, two sides of one run.
+func mixtures(o *Options) {
+	paper(o)
+	o.Apps, o.Methods = fourApps, mixes
+}
+
 var profiles = map[string]Profile{
 	"quick": {About: "the whole suite within an hour on two cores: ours, Adams2019's beam, the hand-written schedules, Mullapudi2016", set: func(o *Options) {
 		o.Methods = []string{"protuner", "adams2019:beam", "expert", "mullapudi2016"}
@@ -49,26 +62,11 @@ var profiles = map[string]Profile{
 		o.Layers, o.Finalists = 4, 3
 		o.MinRounds, o.MaxRounds, o.RaceTime = 10, 20, 20*time.Second
 	}},
-	"table1": {About: "ProTuner's configurations (its table 1) on the suite", set: func(o *Options) {
-		paper(o)
-		o.Methods = table1
-	}},
-	"fig4": {About: "the share of decisions that greedy trees win, by the mixture of an ensemble (ProTuner, figure 4)", set: func(o *Options) {
-		paper(o)
-		o.Apps, o.Methods = fourApps, mixes
-	}},
-	"fig5": {About: "execution times by the mixture of an ensemble (ProTuner, figure 5)", set: func(o *Options) {
-		paper(o)
-		o.Apps, o.Methods = fourApps, mixes
-	}},
-	"fig7": {About: "the model's cost by application and algorithm (ProTuner, figure 7; resnet50 is left out there)", set: func(o *Options) {
-		paper(o)
-		o.Methods = slices.Concat(table1, rivals)
-	}},
-	"fig8": {About: "execution times by application and algorithm (ProTuner, figure 8)", set: func(o *Options) {
-		paper(o)
-		o.Methods = slices.Concat(table1, rivals)
-	}},
+	"table1": {About: "ProTuner's configurations (its table 1) on the suite, beside what its figures 7 and 8 compare them with", set: configurations},
+	"fig4":   {About: "the share of decisions that greedy trees win, by the mixture of an ensemble (ProTuner, figure 4)", set: mixtures},
+	"fig5":   {About: "execution times by the mixture of an ensemble (ProTuner, figure 5)", set: mixtures},
+	"fig7":   {About: "the model's cost by application and algorithm (ProTuner, figure 7; resnet50 is left out there)", set: configurations},
+	"fig8":   {About: "execution times by application and algorithm (ProTuner, figure 8)", set: configurations},
 	"fig9": {About: "searches run again and again within 15 minutes, what they find measured (ProTuner, figure 9)", set: func(o *Options) {
 		paper(o)
 		o.Repeat, o.Budget = 1, 15*time.Minute
