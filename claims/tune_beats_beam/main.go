@@ -56,10 +56,10 @@ func main() {
 		o.Generator.Path = claim.Source(app)
 		o.Judge, o.Restructure, o.Budget, o.Seed, o.Search = *judge, *restructure, *budget, *seed, *search
 		o.DB = filepath.Join(dir, app+".db")
-		if o.Baselines = []string{"adams2019", "own"}; *seeds {
+		o.Seeds, o.Baselines = nil, []string{"adams2019", "own"}
+		if *seeds {
+			o.Seeds = []string{"own", "adams2019", "mullapudi2016", "li2018"}
 			o.Baselines = o.Seeds
-		} else {
-			o.Seeds = nil
 		}
 		r, err := tune.Run(ctx, o, tune.Events{}, nil)
 		claim.Fail(err)

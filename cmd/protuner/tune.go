@@ -57,7 +57,7 @@ type tuneCmd struct {
 	Out            string        `short:"o" help:"Folder for the winner's library, header, .schedule.h, registration and report." placeholder:"DIR"`
 	Function       string        `short:"f" help:"Name of the function in what is written (default: the Generator's)." placeholder:"NAME"`
 	Emit           []string      `short:"e" help:"Halide's own -e words for further outputs." placeholder:"WORD,..."`
-	Seeds          []string      `help:"Whose schedules the search begins with: own, adams2019, mullapudi2016, li2018; none to begin from nothing." default:"own,adams2019,mullapudi2016,li2018"`
+	Seeds          []string      `help:"Whose schedules the search begins with: own, adams2019, mullapudi2016, li2018, earlier (what the database holds of this Generator at other sizes); none to begin from nothing." default:"own,adams2019,mullapudi2016,li2018,earlier"`
 	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
 	BaselineTime   time.Duration `help:"Limit on making each baseline." default:"2m"`
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`

@@ -12,7 +12,8 @@ import (
 
 // measured is `protuner tune --seeds none` with that search for the whole budget: it
 // begins from nothing, in a database of its own, so that no method learns from what
-// another measured.
+// another measured. The layers of an application have one in common, and each begins with
+// what was found for those before it (`--seeds earlier`).
 func measured(name string) method {
 	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
 		db := filepath.Join(j.dir, "tune.db")
@@ -21,6 +22,10 @@ func measured(name string) method {
 		o.Search, o.Budget, o.Seed, o.DB, o.Out = name, j.budget, j.seed, db, j.dir
 		o.Weights, o.Threads, o.Finalists = j.o.Weights, j.o.Threads, j.o.Finalists
 		o.Seeds, o.Baselines = nil, nil
+		if j.part.of > 1 {
+			application := filepath.Dir(filepath.Dir(j.dir))
+			o.Seeds, o.DB = []string{"earlier"}, filepath.Join(application, filepath.Base(j.dir)+".db")
+		}
 		o.CandidateMemory, o.CandidateBuild = candidateMemory, candidateBuild
 		r, err := tune.Run(ctx, o, tune.Events{}, nil)
 		if err != nil {

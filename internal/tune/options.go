@@ -59,9 +59,10 @@ type Options struct {
 	// holds (static_library, c_header, schedule, registration).
 	Emit []string
 
-	// Seeds are whose schedules the search begins with: own, or a plugin of the installed
-	// Halide. The making of each is bounded by BaselineLimits and by an eighth of the
-	// budget, which it is part of. None: it begins from nothing. Default all.
+	// Seeds are whose schedules the search begins with: own, a plugin of the installed
+	// Halide, or earlier: what the database holds of the same Generator at other sizes or
+	// with other parameters. The making of each is bounded by BaselineLimits and by an
+	// eighth of the budget, which it is part of. None: it begins from nothing. Default all.
 	Seeds []string
 
 	// Baselines are raced against the winner: own, or a plugin of the installed
@@ -89,7 +90,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Search: "protuner", Judge: true, Restructure: true, Specialize: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
-		Seeds:          slices.Clone(schedulers),
+		Seeds:          append(slices.Clone(schedulers), earlier),
 		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},
 		Threads:        runtime.NumCPU(), CandidateMemory: 8 << 30, CandidateBuild: time.Minute,
@@ -132,8 +133,8 @@ func (o Options) Validate() error {
 		}
 	}
 	for _, s := range o.Seeds {
-		if !slices.Contains(schedulers, s) {
-			return fmt.Errorf("there is no seed %q; choose of %s, or none", s, strings.Join(schedulers, ", "))
+		if s != earlier && !slices.Contains(schedulers, s) {
+			return fmt.Errorf("there is no seed %q; choose of %s, %s, or none", s, strings.Join(schedulers, ", "), earlier)
 		}
 	}
 	return o.Protocol.Validate()

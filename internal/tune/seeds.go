@@ -23,6 +23,13 @@ const (
 	nearOrigin = "near-seed:"
 )
 
+// earlier is the seed that the database holds: what was found of this Generator at other
+// sizes or with other parameters. mostEarlier is how many of those are taken.
+const (
+	earlier     = "earlier"
+	mostEarlier = 4
+)
+
 // seeds asks the other schedulers what they would do, as many at once as there are
 // threads. What the space can say becomes a state that the search goes on from; of
 // anything else the nearest state does, and the schedule itself is measured as it is,
@@ -51,8 +58,11 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 	var out []search.Candidate
 	for i, name := range t.o.Seeds {
 		f := found[i]
+		if name == earlier && f.err == nil && len(f.candidates) == 0 {
+			continue // nothing was
+		}
 		line := SeedReport{Name: name}
-		if f.err == nil {
+		if f.err == nil && name != earlier {
 			f.candidates, line.Nearest = t.sown(name, f)
 		}
 		if f.build != nil {
@@ -88,6 +98,10 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 	if share := t.o.Budget / seedShare; limits.Time == 0 || share < limits.Time {
 		limits.Time = share
 	}
+	if name == earlier {
+		f.candidates, f.err = t.remember(ctx)
+		return f
+	}
 	if name == own {
 		bounded, cancel := context.WithTimeout(ctx, limits.Time)
 		defer cancel()
@@ -114,6 +128,28 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 	}
 	f.schedule, f.err = schedule.ParseHalide(text, t.pipe.Binding())
 	return f
+}
+
+// remember makes candidates of what was found elsewhere: of each the nearest state to the
+// same decisions here.
+func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error) {
+	found, err := t.recorder.Elsewhere(ctx, mostEarlier)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range found {
+		for _, sp := range t.spaces {
+			trace, err := sp.ParseTrace(m.Trace)
+			if err != nil || len(trace) == 0 {
+				continue // its Funcs have other names: it is of another space or an older Generator
+			}
+			if state, _, err := sp.Replay(trace, space.Nearest); err == nil {
+				out = append(out, candidate(state, seedOrigin+earlier))
+				break
+			}
+		}
+	}
+	return out, nil
 }
 
 // sown makes candidates of a foreign schedule. near says that the space has none that

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -52,6 +53,67 @@ func (db *DB) Fastest(ctx context.Context, key string, n int) ([]Measurement, er
 	}
 	return db.measurements(ctx, `m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.best_ns IS NOT NULL
 		ORDER BY m.best_ns, s.hash LIMIT ?`, key, n)
+}
+
+// Elsewhere returns the fastest schedule of each of the n workloads that are likest to the
+// recorder's, the likest first: of the same Generator, with other sizes, parameters,
+// inputs, threads, machine or Halide. Likest are those that have most of these in common,
+// and of equals the newest. The times are not to be compared.
+func (r *Recorder) Elsewhere(ctx context.Context, n int) ([]Measurement, error) {
+	rows, err := r.db.sql.QueryContext(ctx, `SELECT key, manifest FROM workloads WHERE generator = ? AND id <> ? ORDER BY id DESC`, r.w.Generator, r.id)
+	if err != nil {
+		return nil, r.db.explain(err)
+	}
+	defer rows.Close()
+	type other struct {
+		key  string
+		like int
+	}
+	var others []other
+	for rows.Next() {
+		var key, manifest string
+		if err := rows.Scan(&key, &manifest); err != nil {
+			return nil, r.db.explain(err)
+		}
+		var w Workload
+		if err := json.Unmarshal([]byte(manifest), &w); err != nil {
+			return nil, fmt.Errorf("database %s: workload %s: %w", r.db.path, key, err)
+		}
+		others = append(others, other{key, r.w.common(w)})
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.db.explain(err)
+	}
+	slices.SortStableFunc(others, func(a, b other) int { return b.like - a.like })
+	var out []Measurement
+	for _, o := range others {
+		if len(out) == n {
+			break
+		}
+		fastest, err := r.db.Fastest(ctx, o.key, 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fastest...)
+	}
+	return out, nil
+}
+
+// common counts what two workloads have in common.
+func (w Workload) common(v Workload) (n int) {
+	for _, lists := range [][2][]string{
+		{w.Params, v.Params}, {w.Estimates, v.Estimates}, {w.Inputs, v.Inputs}, {{w.Halide}, {v.Halide}}, {{w.Target}, {v.Target}}, {{w.Host}, {v.Host}},
+	} {
+		for _, x := range lists[0] {
+			if slices.Contains(lists[1], x) {
+				n++
+			}
+		}
+	}
+	if w.Threads == v.Threads {
+		n++
+	}
+	return n
 }
 
 // Counts tells how many measurements of a workload ended in each status.

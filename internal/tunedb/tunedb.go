@@ -202,10 +202,10 @@ type Run struct {
 
 // Recorder stores the measurements of one run.
 type Recorder struct {
-	db       *DB
-	workload int64
-	algo     string
-	run      int64
+	db  *DB
+	w   Workload
+	id  int64 // of the workload
+	run int64
 }
 
 // Begin registers a run of the workload.
@@ -214,13 +214,13 @@ func (db *DB) Begin(ctx context.Context, w Workload, manifest any) (*Recorder, e
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{db: db, algo: w.Algorithm}
+	r := &Recorder{db: db, w: w}
 	err = db.tx(ctx, func(tx *sql.Tx) error {
-		if r.workload, err = putWorkload(ctx, tx, w); err != nil {
+		if r.id, err = putWorkload(ctx, tx, w); err != nil {
 			return err
 		}
 		return tx.QueryRowContext(ctx, `INSERT INTO runs (workload, manifest, started) VALUES (?, ?, ?) RETURNING id`,
-			r.workload, string(text), stamp(time.Now())).Scan(&r.run)
+			r.id, string(text), stamp(time.Now())).Scan(&r.run)
 	})
 	return r, err
 }
@@ -257,7 +257,7 @@ func (db *DB) tx(ctx context.Context, f func(*sql.Tx) error) error {
 // before, by this or another process, what is there stays, unless that was a
 // failure of the infrastructure.
 func (r *Recorder) Record(ctx context.Context, m Measurement) error {
-	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.workload, r.run, r.algo, m) })
+	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, m) })
 }
 
 func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algorithm string, m Measurement) error {
@@ -303,7 +303,7 @@ func (r *Recorder) End(ctx context.Context, report any) error {
 // they were taken. Failures of the infrastructure prove nothing and are left out,
 // so that their schedules are measured again.
 func (r *Recorder) Known(ctx context.Context) ([]Measurement, error) {
-	return r.db.measurements(ctx, `m.workload = ? AND m.status <> 'infra_failed' ORDER BY m.taken, s.hash`, r.workload)
+	return r.db.measurements(ctx, `m.workload = ? AND m.status <> 'infra_failed' ORDER BY m.taken, s.hash`, r.id)
 }
 
 const selectMeasurements = `SELECT s.hash, s.text, m.origin, m.trace, m.status, m.message, m.best_ns, m.samples,

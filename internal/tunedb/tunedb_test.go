@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -455,5 +456,40 @@ func TestCancelledContexts(t *testing.T) {
 	}
 	if got := known(t, r); len(got) != 0 {
 		t.Errorf("known %+v", got)
+	}
+}
+
+// The likest workload comes first, others' Generators and this one's own do not come, and
+// where nothing ran there is nothing to come.
+func TestElsewhere(t *testing.T) {
+	db := fresh(t)
+	put := func(n int, status string, change func(*Workload)) {
+		w := workload("a1")
+		change(&w)
+		record(t, begin(t, db, w), measurement(n, status))
+	}
+	put(1, "ok", func(w *Workload) { w.Params, w.Halide = []string{"a=2"}, "19.0.0" })
+	put(2, "ok", func(w *Workload) { w.Params = []string{"a=3"} })
+	put(3, "ok", func(w *Workload) { w.Params = []string{"a=4"} })
+	put(4, "run_failed", func(w *Workload) { w.Params = []string{"a=5"} })
+	put(5, "ok", func(w *Workload) { w.Generator = "hist" })
+	here := begin(t, db, workload("a1"))
+	record(t, here, measurement(6, "ok"))
+	for n, want := range map[int][]int{0: nil, 2: {3, 2}, 9: {3, 2, 1}} {
+		found, err := here.Elsewhere(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hashes []string
+		for _, m := range found {
+			hashes = append(hashes, m.Hash)
+		}
+		var wanted []string
+		for _, k := range want {
+			wanted = append(wanted, measurement(k, "ok").Hash)
+		}
+		if !slices.Equal(hashes, wanted) {
+			t.Errorf("%d asked for: got %v, want %v", n, hashes, wanted)
+		}
 	}
 }
