@@ -213,6 +213,38 @@ func TestPrototypesApart(t *testing.T) {
 	}
 }
 
+// Sparing groups compute little twice, and what is left out of one begins the next.
+func TestPrototypesSparing(t *testing.T) {
+	slid, cut := 0, 0
+	for _, name := range pipelinetest.Names(t) {
+		sp := newSpace(t, name, 2)
+		for _, c := range Prototypes(sp) {
+			if c.Origin != "prototype:strips-64-sparing-light" {
+				continue
+			}
+			all := c.State.Trace()
+			for _, d := range all {
+				if d.Kind != space.Compute || d.Store.Equal(space.Root) {
+					continue
+				}
+				slid++
+				if often := sp.Repeats(d.Func, d.Store); often > fewRepeats {
+					t.Errorf("%s: %s is computed %.2f times", name, sp.Pipeline().Funcs[d.Func].Name, often)
+				}
+				if slices.ContainsFunc(all, func(o space.Decision) bool {
+					return o.Kind == space.Compute && o.Func == d.Store.Func && !o.Compute.Equal(space.Root)
+				}) {
+					t.Errorf("%s: the strips that %s is in are not at root", name, sp.Pipeline().Funcs[d.Func].Name)
+				}
+			}
+			cut++
+		}
+	}
+	if slid == 0 || cut == 0 {
+		t.Errorf("%d Funcs in strips of %d pipelines: nothing was tested", slid, cut)
+	}
+}
+
 // Merging goes as far as nothing is computed often, and no further.
 func TestPrototypesMerged(t *testing.T) {
 	merges := 0

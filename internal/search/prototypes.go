@@ -13,7 +13,7 @@ import (
 // with light Funcs inlined and not, and some with several rows or all of a few channels
 // made at a time. What feeds one place by several ways may be kept whole, too: of a
 // pyramid, whose levels are all read twice, each strip would otherwise compute nearly
-// everything. And strips may be merged from the inputs up, no further than nothing is
+// everything. A long chain is cut into groups that compute little twice. And strips may be merged from the inputs up, no further than nothing is
 // computed often. Which are good depends on pipeline and machine: they are different
 // enough that one of them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
@@ -43,6 +43,7 @@ func Prototypes(sp *space.Space) []Candidate {
 		return grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 			row, ok := p.strip(owner.Func, owner.Stage, 1)
 			strip, _ := p.strip(owner.Func, owner.Stage, g.rows)
+			ok = ok && (!g.sparing || sp.Repeats(f, strip) <= fewRepeats)
 			if ok {
 				p.at(f, row, strip)
 			}
@@ -53,6 +54,7 @@ func Prototypes(sp *space.Space) []Candidate {
 	leading := []grouping{
 		{inlined: light, rows: 32}, {inlined: light, rows: 256, by: 2}, {inlined: few, apart: true, rows: 32},
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
+		{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},
 		{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
 	}
 	for _, g := range leading {
@@ -109,6 +111,10 @@ type grouping struct {
 	rows int64
 	// by is how many rows are made at a time, 0 for one.
 	by int64
+	// sparing sends to root, where it starts strips of its own, what would be computed more
+	// than fewRepeats times in those it feeds: each Func of a long chain begins a strip
+	// with more rows than the one that reads it.
+	sparing bool
 	// channels makes all of a few channels at a time.
 	channels bool
 }
@@ -117,6 +123,9 @@ func (g grouping) String() string {
 	name := map[inlining]string{light: "-light", few: "-few"}[g.inlined]
 	if g.apart {
 		name = "-apart" + name
+	}
+	if g.sparing {
+		name = "-sparing" + name
 	}
 	if g.by > 0 {
 		name += fmt.Sprintf("-by-%d", g.by)
@@ -140,6 +149,9 @@ const (
 
 // fewTimes is the three taps of a short filter.
 const fewTimes = 3
+
+// fewRepeats is what sparing groups may compute too much, about a seventh.
+const fewRepeats = 1.15
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, and those called once, which inlining does

@@ -283,7 +283,7 @@ type nearAction struct {
 	action int // in actions
 }
 
-// enough is how far an action must not be farther than to come into the list.
+// enough is the farthest that an action may be to come into the list.
 func (l *shortlist) enough() float64 {
 	if len(l.order) < l.most {
 		return math.Inf(1)
