@@ -31,7 +31,8 @@ type Options struct {
 	// search asks the model. Default true.
 	Judge bool
 	// Restructure also tries schedules that factor reductions (rfactor), so that these
-	// can be vectorised or run in parallel, and clone cheap Funcs (clone_in). Default true.
+	// can be vectorised or run in parallel, clone cheap Funcs (clone_in), and copy inputs
+	// that are read over and over (in). Default true.
 	Restructure bool
 	// Specialize also gives the winner a second version for exactly the estimated sizes,
 	// where that is faster. Default true.

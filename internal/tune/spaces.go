@@ -11,8 +11,8 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// makeSpaces makes the pipeline's space, and where there are Funcs to clone or reductions
-// to factor to advantage (Space.Cloning, Space.Factoring) one of the pipeline as it is
+// makeSpaces makes the pipeline's space, and where there are Funcs to clone, inputs to copy
+// or reductions to factor to advantage (Space.Cloning, Packing, Factoring) one of the pipeline as it is
 // then. A search that measures by itself (ProTuner's cost+real) keeps to the first: it
 // may take all of the budget. Where integers are made from floats, and what is handed out
 // must be right to the last of them with strict floats (see exact), sums of floats are
@@ -23,7 +23,7 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
 	}
 	t.spaces = []*space.Space{plain}
-	directives := append(plain.Cloning(), plain.Factoring(!t.checksExactly())...)
+	directives := slices.Concat(plain.Cloning(), plain.Packing(), plain.Factoring(!t.checksExactly()))
 	if len(directives) == 0 || !t.o.Restructure || search.Measures(t.o.Search) {
 		return nil
 	}
