@@ -10,8 +10,8 @@
 //
 // With several names after -search the claim is about the first. -table prints the
 // ablation table of docs/search.md instead, with what each option does to the ensembles
-// of that name, or those of -options, and claims nothing; with -measure also to the speed of the code, in that
-// space less the schedules that fail because they read before the start of an input.
+// of that name, or those of -options, and claims nothing; with -measure also to the speed
+// of the code, in that space less the schedules that fail because they read before the start of an input.
 package main
 
 import (

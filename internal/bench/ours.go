@@ -16,16 +16,16 @@ import (
 // what was found for those before it (`--seeds earlier`).
 func measured(name string) method {
 	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
-		db := filepath.Join(j.dir, "tune.db")
+		db, seeds := filepath.Join(j.dir, "tune.db"), []string(nil)
+		if j.part.of > 1 {
+			application := filepath.Dir(filepath.Dir(j.dir))
+			db, seeds = filepath.Join(application, filepath.Base(j.dir)+".db"), []string{"earlier"}
+		}
 		o := tune.Defaults()
 		o.Generator = j.part.options
 		o.Search, o.Budget, o.Seed, o.DB, o.Out = name, j.budget, j.seed, db, j.dir
 		o.Weights, o.Threads, o.Finalists = j.o.Weights, j.o.Threads, j.o.Finalists
-		o.Seeds, o.Baselines = nil, nil
-		if j.part.of > 1 {
-			application := filepath.Dir(filepath.Dir(j.dir))
-			o.Seeds, o.DB = []string{"earlier"}, filepath.Join(application, filepath.Base(j.dir)+".db")
-		}
+		o.Seeds, o.Baselines = seeds, nil
 		o.CandidateMemory, o.CandidateBuild = candidateMemory, candidateBuild
 		r, err := tune.Run(ctx, o, tune.Events{}, nil)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 // with light Funcs inlined and not, and some with several rows or all of a few channels
 // made at a time. What feeds one place by several ways may be kept whole, too: of a
 // pyramid, whose levels are all read twice, each strip would otherwise compute nearly
-// everything. A long chain is cut into groups that compute little twice. And strips may be merged from the inputs up, no further than nothing is
-// computed often. Which are good depends on pipeline and machine: they are different
+// everything. A long chain is cut into groups that compute little twice. And strips may be
+// merged from the inputs up, no further than nothing is computed often. Which are good depends on pipeline and machine: they are different
 // enough that one of them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
 	var out []Candidate

@@ -35,10 +35,15 @@ func (sp *Space) Cloning() []schedule.Directive {
 		if first == last {
 			continue
 		}
-		reader := sp.nodes[last].Name
-		out = append(out, schedule.Directive{Op: schedule.CloneIn, Func: n.Name, Funcs: []string{reader}, As: n.Name + "_in_" + reader})
+		out = append(out, sp.inReader(schedule.CloneIn, f, last))
 	}
 	return out
+}
+
+// inReader gives one reader of a Func a clone or a wrapper of it.
+func (sp *Space) inReader(op schedule.Op, f, reader int) schedule.Directive {
+	name, in := sp.nodes[f].Name, sp.nodes[reader].Name
+	return schedule.Directive{Op: op, Func: name, Funcs: []string{in}, As: name + "_in_" + in}
 }
 
 // cheap holds for a Func of few loads, all of which are of inputs, with a boundary

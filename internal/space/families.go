@@ -105,7 +105,7 @@ func (fam *family) action(f int) Action {
 // by level from the root inwards, directly, then tiling by tiling (each stored in
 // the tiles and computed further in, then wholly in them); then, from the innermost
 // level out, stored there and computed one level further in.
-func (p *placing) families(use use) {
+func (p *placing) families(to use) {
 	sp := p.s.sp
 	n := &sp.nodes[p.f]
 	p.tiles = p.tiles[:0]
@@ -113,7 +113,7 @@ func (p *placing) families(use use) {
 		var t family
 		switch {
 		case !p.cuts(i):
-		case use == sought || use == drawn && sp.anyTiles(l):
+		case to == sought || to == drawn && sp.anyTiles(l):
 			t.set = p.setOf(i)
 		default:
 			t.tiles = sp.tiles(l)

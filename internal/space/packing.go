@@ -33,8 +33,7 @@ func (sp *Space) Packing() []schedule.Directive {
 			}
 		}
 		for _, r := range readers {
-			reader := sp.nodes[r].Name
-			out = append(out, schedule.Directive{Op: schedule.In, Func: n.Name, Funcs: []string{reader}, As: n.Name + "_in_" + reader})
+			out = append(out, sp.inReader(schedule.In, f, r))
 		}
 	}
 	return out

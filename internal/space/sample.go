@@ -57,7 +57,7 @@ func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 func (p *placing) draw(rng *rand.Rand, fam *family) Action {
 	a := fam.action(p.f)
 	if n := fam.cuts(); n > 0 {
-		if i := rng.Intn(n); fam.tiles == nil {
+		if i := rng.Intn(n); fam.set != nil {
 			a.Tile = fam.set.tiling(i)
 		} else {
 			a.Tile = fam.tiles[i]

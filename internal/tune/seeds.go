@@ -47,7 +47,12 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 	group.SetLimit(t.o.Threads)
 	for i, name := range t.o.Seeds {
 		group.Go(func() error {
-			found[i] = t.ask(asking, name)
+			f := &found[i]
+			if name == earlier {
+				f.candidates, f.err = t.remember(asking)
+			} else if *f = t.ask(asking, name); f.err == nil {
+				f.candidates, f.near = t.sown(name, *f)
+			}
 			return nil
 		})
 	}
@@ -61,10 +66,7 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 		if name == earlier && f.err == nil && len(f.candidates) == 0 {
 			continue // nothing was
 		}
-		line := SeedReport{Name: name}
-		if f.err == nil && name != earlier {
-			f.candidates, line.Nearest = t.sown(name, f)
-		}
+		line := SeedReport{Name: name, Nearest: f.near}
 		if f.build != nil {
 			t.made[name] = f.build
 		}
@@ -89,6 +91,7 @@ type foreign struct {
 	partial    bool   // the schedule says less than the Generator's own
 	build      *build // with it, where there is one
 	candidates []search.Candidate
+	near       bool // the space has none that is the same
 	err        error
 }
 
@@ -97,10 +100,6 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 	limits := t.o.BaselineLimits
 	if share := t.o.Budget / seedShare; limits.Time == 0 || share < limits.Time {
 		limits.Time = share
-	}
-	if name == earlier {
-		f.candidates, f.err = t.remember(ctx)
-		return f
 	}
 	if name == own {
 		bounded, cancel := context.WithTimeout(ctx, limits.Time)

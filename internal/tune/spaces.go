@@ -12,8 +12,8 @@ import (
 )
 
 // makeSpaces makes the pipeline's space, and where there are Funcs to clone, inputs to copy
-// or reductions to factor to advantage (Space.Cloning, Packing, Factoring) one of the pipeline as it is
-// then. A search that measures by itself (ProTuner's cost+real) keeps to the first: it
+// or reductions to factor to advantage (Space.Cloning, Packing, Factoring) one of the
+// pipeline as it is then. A search that measures by itself (ProTuner's cost+real) keeps to the first: it
 // may take all of the budget. Where integers are made from floats, and what is handed out
 // must be right to the last of them with strict floats (see exact), sums of floats are
 // left whole.
