@@ -155,7 +155,7 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 	for n := e.root; !n.Complete(); n = n.Sample(rng) {
 		left++
 	}
-	part := min(1, e.o.Front/float64(left))
+	part := min(1, max(e.o.FrontLeast, e.o.Front/float64(left)))
 	inner, last := ctx, time.Duration(0)
 	cancel := context.CancelFunc(func() {})
 	if e.o.RootTime > 0 {

@@ -117,8 +117,12 @@ type MCTSOptions struct {
 	// 2, 4... with five passes, as long as twice what the last one took is left of that
 	// part. The trees start with the best they found as the best known. Default 0.
 	Lead float64
-	// Front gives each root so many times its equal share of the budget. Default 1.
+	// Front gives each root so many times its equal share of what is left of the
+	// budget. Default 1.
 	Front float64
+	// FrontLeast is the least part of what is left of the budget that each root gets:
+	// on a long pipeline an equal share makes short work of each. Default 0.
+	FrontLeast float64
 	// Settle, if above 0, ends a tree's work at a root after so many simulations in a row
 	// that did not make its best known 1% cheaper. What that leaves of the budget goes to
 	// later roots, the last of it to nobody: to search on is to find what the model is
@@ -176,6 +180,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("Lead is %g; a part of the budget", o.Lead)
 	case !(o.Front > 0):
 		return bad("Front is %g; above 0", o.Front)
+	case !(o.FrontLeast >= 0 && o.FrontLeast <= 1):
+		return bad("FrontLeast is %g; a part of the budget", o.FrontLeast)
 	case o.Settle < 0:
 		return bad("Settle is %d; at least 0", o.Settle)
 	case o.MaxNodes < 2:

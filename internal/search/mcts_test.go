@@ -35,7 +35,7 @@ func TestPresetsArePapers(t *testing.T) {
 		// Nothing else than what the paper changes may differ from its defaults.
 		o.RootTime, o.Formula, o.C, o.NeedsChoose = plain.RootTime, plain.Formula, plain.C, false
 		if o.Standard != 15 || o.Greedy != 1 || o.Explore != Average || o.Win != Best || o.Rollout != RandomRollout || o.Reward != InverseCost ||
-			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Lead != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Settle != 0 {
+			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Lead+o.FrontLeast != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Settle != 0 {
 			t.Errorf("%s is not the paper's alone: %+v", name, o)
 		}
 	}

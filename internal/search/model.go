@@ -31,10 +31,10 @@ func Additions() []Addition {
 		{"shrink", func(o *o) { o.Shrink = 0.8 }, func(o *o) { o.Shrink = 1 }},
 		{"batch", func(o *o) { o.Batch = 8 }, func(o *o) { o.Batch = 1 }},
 		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
-		{"heat", func(o *o) { o.Heat = 0.1 }, func(o *o) { o.Heat = 0 }},
-		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
+		{"heat", func(o *o) { o.Heat = 0.02 }, func(o *o) { o.Heat = 0 }},
+		{"lead", func(o *o) { o.Lead = 0.1 }, func(o *o) { o.Lead = 0 }},
 		{"settle", func(o *o) { o.Settle = 50 }, func(o *o) { o.Settle = 0 }},
-		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
+		{"front", func(o *o) { o.Front, o.FrontLeast = 3, 0.1 }, func(o *o) { o.Front, o.FrontLeast = 1, 0 }},
 	}
 }
 
@@ -56,7 +56,7 @@ func Extensions() map[string]MCTSOptions {
 	batch.Standard, batch.Greedy = 1, 1
 	all["mcts_batch"] = batch
 	best := MCTSDefaults()
-	best.Vary, best.Heat, best.Lead, best.Front = 0.9, 0.1, 0.5, 3
+	best.Vary, best.Heat, best.Lead, best.Front, best.FrontLeast = 0.9, 0.02, 0.1, 3, 0.1
 	all["protuner"] = best
 	return all
 }

@@ -182,9 +182,14 @@ func labels(trace []space.Decision) []uint64 {
 type Model struct {
 	sp    *space.Space
 	model *cost.Model
+	seen  atomic.Int64 // how many states it has looked at
 	mu    sync.Mutex
 	idle  []*encoder // one for each goroutine that has been here at once
 }
+
+// memory is after how many states the space forgets what it remembers of them: often
+// enough to keep a search small, and too rarely to be noticed.
+const memory = 1 << 13
 
 // encoder is an extractor and the memory for what it gives.
 type encoder struct {
@@ -207,6 +212,9 @@ func (m *Model) Evaluate(ctx context.Context, dst []float64, batch []Node) error
 		}
 		x.rows = x.Features(n.(*StateNode).passing(), x.rows[:0])
 		dst[i] = m.model.Predict(x.rows)
+		if m.seen.Add(1)%memory == 0 {
+			m.sp.Forget()
+		}
 	}
 	return nil
 }

@@ -37,6 +37,17 @@ func (t *site) levelsAt(f, v int) []*Nest {
 	}
 }
 
+// Forget lets go of the loops at root that are remembered for all loop nests to come,
+// with all that was found out inside them, which grows with every nest that a search
+// looks at: on a pipeline of 70 stages to hundreds of megabytes. Nests that are there
+// keep theirs, and what is still of use is soon found out again. It may be called at
+// any time.
+func (sp *Space) Forget() {
+	for f := range sp.levels {
+		sp.levels[f].Store(nil)
+	}
+}
+
 // levelPair is the memory of a level over vectors and one within a vector, which
 // are made and forgotten together.
 type levelPair struct {

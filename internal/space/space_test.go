@@ -309,6 +309,43 @@ func TestStatesAreShared(t *testing.T) {
 	group.Wait()
 }
 
+// A space that forgets between decisions, and lets go of what it knew of the loops at
+// root, leads to the same states; those made before keep what they had.
+func TestForgetting(t *testing.T) {
+	p := pipelinetest.Described(t, "harris.h21")
+	keeps, forgets := newSpace(t, p, Defaults(2)), newSpace(t, p, Defaults(2))
+	for seed := range int64(20) {
+		before := rollout(forgets.Start(), rand.New(rand.NewSource(seed)))
+		text, f := before.String(), len(forgets.nodes)-1
+		was := before.Root().Bounds(f)
+		s, rng := forgets.Start(), rand.New(rand.NewSource(seed))
+		for {
+			forgets.Forget()
+			a, ok := s.Sample(rng)
+			if !ok {
+				break
+			}
+			s = s.Next(a)
+		}
+		want := rollout(keeps.Start(), rand.New(rand.NewSource(seed)))
+		if s.Key() != want.Key() || s.String() != want.String() || before.String() != text || before.Root().Bounds(f) != was {
+			t.Fatalf("seed %d: a space that forgets gives\n%s\nand one that does not\n%s", seed, s, want)
+		}
+		known := 0
+		for k := range forgets.levels {
+			if keeps.levels[k].Load() != nil {
+				known++
+			}
+		}
+		forgets.Forget()
+		for k := range forgets.levels {
+			if forgets.levels[k].Load() != nil || known == 0 {
+				t.Fatalf("Func %d: still remembered; %d Funcs are by a space that forgets nothing", k, known)
+			}
+		}
+	}
+}
+
 // A step changes the path to what it touches and nothing else.
 func TestSharing(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), Defaults(2))

@@ -1,8 +1,9 @@
 package search
 
 // forgetter nodes hold what helps to evaluate or compare them and is large. A beam
-// keeps all children of a level, and goes on from few, so it lets them forget once they
-// have been looked at. Nothing else may use the node meanwhile.
+// keeps all children of a level, a tree all that it has visited, and both go on from
+// few, so they let them forget once they have been looked at. Nothing else may use the
+// node meanwhile.
 type forgetter interface{ Forget() }
 
 // Forget implements forgetter.
