@@ -10,9 +10,9 @@ import (
 	"github.com/protuner/protuner/internal/search"
 )
 
-// least prints the lowest cost of all complete schedules there are, unless those are
-// more than most: what no search can pass.
-func least(ctx context.Context, t target, most int64) {
+// least prints the lowest cost of all complete schedules there are, over that of the beam's,
+// unless those are more than most: what no search can pass.
+func least(ctx context.Context, t target, beam float64, most int64) {
 	best, all := math.Inf(1), int64(0)
 	var below func(n search.Node) bool
 	below = func(n search.Node) bool {
@@ -36,5 +36,5 @@ func least(ctx context.Context, t target, most int64) {
 		fmt.Printf("%s: more than %d complete schedules\n", t.app, most)
 		return
 	}
-	fmt.Printf("%s: the least of all %d complete schedules is %.3f of the beam's cost\n", t.app, all, best/t.beam.Cost)
+	fmt.Printf("%s: the least of all %d complete schedules is %.3f of the beam's cost\n", t.app, all, best/beam)
 }

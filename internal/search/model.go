@@ -31,17 +31,18 @@ func Additions() []Addition {
 		{"shrink", func(o *o) { o.Shrink = 0.8 }, func(o *o) { o.Shrink = 1 }},
 		{"batch", func(o *o) { o.Batch = 8 }, func(o *o) { o.Batch = 1 }},
 		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
-		{"heat", func(o *o) { o.Heat = 0.02 }, func(o *o) { o.Heat = 0 }},
-		{"lead", func(o *o) { o.Lead = 0.1 }, func(o *o) { o.Lead = 0 }},
+		{"heat", func(o *o) { o.Heat = 0.1 }, func(o *o) { o.Heat = 0 }},
+		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
 		{"settle", func(o *o) { o.Settle = 50 }, func(o *o) { o.Settle = 0 }},
-		{"front", func(o *o) { o.Front, o.FrontLeast = 3, 0.1 }, func(o *o) { o.Front, o.FrontLeast = 1, 0 }},
+		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
 	}
 }
 
 // Extensions are configurations beyond the paper, by name: "protuner", which is what
-// tuning uses, and "mcts_" with the name of an addition, which is the paper's default
-// with that on. "mcts_heat" also varies; "mcts_batch" is an ensemble of two trees, of
-// which each keeps all workers busy. docs/search.md says what each brings.
+// tuning uses, "protuner_deep", whose longer and cooler chains find cheaper predictions
+// on large pipelines, and "mcts_" with the name of an addition, which is the paper's
+// default with that on. "mcts_heat" also varies; "mcts_batch" is an ensemble of two
+// trees, of which each keeps all workers busy. docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
 	all := map[string]MCTSOptions{}
 	for _, a := range Additions() {
@@ -56,8 +57,10 @@ func Extensions() map[string]MCTSOptions {
 	batch.Standard, batch.Greedy = 1, 1
 	all["mcts_batch"] = batch
 	best := MCTSDefaults()
-	best.Vary, best.Heat, best.Lead, best.Front, best.FrontLeast = 0.9, 0.02, 0.1, 3, 0.1
+	best.Vary, best.Heat, best.Lead, best.Front = 0.9, 0.1, 0.5, 3
 	all["protuner"] = best
+	best.Heat, best.Lead, best.FrontLeast = 0.02, 0.1, 0.1
+	all["protuner_deep"] = best
 	return all
 }
 
@@ -88,7 +91,7 @@ func Measures(name string) bool { return Presets()[strings.TrimSuffix(name, reru
 //	beam      of 32 with five passes, as Halide's Adams2019
 //	draws     complete schedules drawn at random
 //	anneal    simulated annealing
-//	protuner  the best of the ensembles here
+//	protuner  the ensemble that tuning begins with; protuner_deep predicts cheaper
 //	mcts...   the others: ProTuner's own (Presets) and more (Extensions)
 //
 // A change, unless nil, is made to the options of the ensembles, and refused for
