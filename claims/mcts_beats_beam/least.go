@@ -10,7 +10,7 @@ import (
 	"github.com/protuner/protuner/internal/search"
 )
 
-// least prints the lowest cost of all complete schedules there are, over that of the beam's,
+// least prints the lowest cost of all complete schedules there are, over the beam's,
 // unless those are more than most: what no search can pass.
 func least(ctx context.Context, t target, beam float64, most int64) {
 	best, all := math.Inf(1), int64(0)

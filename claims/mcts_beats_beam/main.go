@@ -75,6 +75,12 @@ func main() {
 		table(ctx, searches, targets, additions(*options), *evaluations, *seeds)
 		os.Exit(0)
 	}
+	models := make([]search.Searcher, len(searches))
+	for i, name := range searches {
+		var err error
+		models[i], err = search.NewModel(name, nil)
+		claim.Fail(err)
+	}
 	sums, high := make([]float64, len(searches)), make([]float64, len(searches))
 	// One app after the other: all of them in memory would keep the collector busy.
 	for _, app := range apps {
@@ -86,13 +92,11 @@ func main() {
 			least(ctx, t, beam.Cost, *enumerated)
 		}
 		for i, name := range searches {
-			s, err := search.NewModel(name, nil)
-			claim.Fail(err)
 			var ratios []float64
 			start := time.Now()
 			for seed := range *seeds {
 				b := search.Budget{Evaluations: min(*most, int64(*times*float64(beam.Evaluations)))}
-				r, err := s.Search(ctx, t.p, b, int64(*first+seed))
+				r, err := models[i].Search(ctx, t.p, b, int64(*first+seed))
 				claim.Fail(err)
 				ratios = append(ratios, r.Cost/beam.Cost)
 				sums[i] += math.Log(r.Cost/beam.Cost) / float64(len(apps)**seeds)

@@ -229,9 +229,7 @@ func (r *beamRun) take(pending *beamHeap, pass int, seen map[uint64]int) (*beamE
 				e.penalised = true
 				e.cost *= float64(penalty)
 				if len(*pending) > 0 && e.cost > (*pending)[0].cost {
-					if f, ok := e.node.(forgetter); ok {
-						f.Forget()
-					}
+					forgetAll(e.node)
 					pending.push(e)
 					continue
 				}
@@ -307,9 +305,7 @@ func (r *beamRun) look(ctx context.Context, b *brood, pass, at, workers int) err
 				continue
 			}
 			b.costs[from+i], costs = costs[0], costs[1:]
-			if f, ok := n.(forgetter); ok {
-				f.Forget()
-			}
+			forgetAll(n)
 		}
 		return nil
 	})

@@ -38,7 +38,7 @@ func (t *tree) expand(ctx context.Context, s *simulation, v *vertex) (child *ver
 	default:
 		if !v.made {
 			v.untried, v.made = v.node.Children(nil), true
-			spare(v.untried)
+			forgetAll(v.untried...)
 			t.count(len(v.untried))
 		}
 		last := len(v.untried) - 1
@@ -133,7 +133,7 @@ func (t *tree) rank(ctx context.Context, s *simulation, v *vertex) error {
 		v.untried = append(v.untried, nodes[i])
 		v.prior = append(v.prior, w)
 	}
-	spare(v.untried)
+	forgetAll(v.untried...)
 	v.made = true
 	t.count(len(nodes))
 	return nil

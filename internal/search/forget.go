@@ -1,10 +1,19 @@
 package search
 
-// forgetter nodes hold what helps to evaluate or compare them and is large. A beam
-// keeps all children of a level, a tree all that it has visited, and both go on from
-// few, so they let them forget once they have been looked at. Nothing else may use the
-// node meanwhile.
+// forgetter nodes hold what helps to evaluate or compare them and is large, and can be
+// made again. A beam keeps all children of a level, a tree all children of what it has
+// visited, and both go on from few, so they let them forget, before they are looked at
+// or after. Nothing else may use the node meanwhile.
 type forgetter interface{ Forget() }
+
+// forgetAll lets those nodes forget that can.
+func forgetAll(nodes ...Node) {
+	for _, n := range nodes {
+		if f, ok := n.(forgetter); ok {
+			f.Forget()
+		}
+	}
+}
 
 // Forget implements forgetter.
 func (n *StateNode) Forget() {

@@ -42,9 +42,6 @@ type (
 	// drawer nodes sample a complete node below them, or themselves, as repeated calls
 	// of Sample would, without making nodes of those on the way.
 	drawer interface{ SampleDown(rng *rand.Rand) Node }
-	// sparing nodes can be told, before others know of them, that they will be kept
-	// and may never be asked for anything: they forget what can be made again.
-	sparing interface{ Spare() }
 	// varier nodes can make a complete node below them that differs a little from a
 	// guide, itself complete; false where the change drawn does not apply.
 	varier interface {
@@ -204,15 +201,6 @@ func sampleDown(n Node, rng *rand.Rand) Node {
 		n = n.Sample(rng)
 	}
 	return n
-}
-
-// spare tells nodes that they will be kept.
-func spare(nodes []Node) {
-	for _, n := range nodes {
-		if s, ok := n.(sparing); ok {
-			s.Spare()
-		}
-	}
 }
 
 // part is a part of a budget.

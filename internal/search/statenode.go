@@ -72,9 +72,6 @@ func (n *StateNode) Children(dst []Node) []Node {
 	return dst
 }
 
-// Spare leaves of what is known of a state not made yet only what it is.
-func (n *StateNode) Spare() { n.action = n.action.Light() }
-
 // actionLists are lists no longer in use: their memory serves again.
 var actionLists = sync.Pool{New: func() any { return new([]space.Action) }}
 
@@ -187,9 +184,9 @@ type Model struct {
 	idle  []*encoder // one for each goroutine that has been here at once
 }
 
-// memory is after how many states the space forgets what it remembers of them: often
-// enough to keep a search small, and too rarely to be noticed.
-const memory = 1 << 13
+// forgetAfter is after how many states the space forgets what it remembers of them:
+// often enough to keep a search small, and too rarely to be noticed.
+const forgetAfter = 1 << 13
 
 // encoder is an extractor and the memory for what it gives.
 type encoder struct {
@@ -212,7 +209,7 @@ func (m *Model) Evaluate(ctx context.Context, dst []float64, batch []Node) error
 		}
 		x.rows = x.Features(n.(*StateNode).passing(), x.rows[:0])
 		dst[i] = m.model.Predict(x.rows)
-		if m.seen.Add(1)%memory == 0 {
+		if m.seen.Add(1)%forgetAfter == 0 {
 			m.sp.Forget()
 		}
 	}

@@ -229,12 +229,12 @@ func (t *tree) round(ctx context.Context, workers int, most int64) error {
 }
 
 // lighten lets the node that a simulation ended its walk at forget what it led to,
-// unless that is needed: most are never come to again, and there are as many as
-// simulations.
+// unless it is an answer or has children: most are never come to again, and there are
+// as many as simulations.
 func (t *tree) lighten(s *simulation) {
 	v := s.path[len(s.path)-1]
-	if f, ok := v.node.(forgetter); ok && v != t.root && !v.made && v.pending == 0 && s.leaf != v.node {
-		f.Forget()
+	if v != t.root && !v.made && !v.node.Complete() {
+		forgetAll(v.node)
 	}
 }
 

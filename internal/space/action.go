@@ -65,13 +65,6 @@ type Action struct {
 	made *State      // what it leads to
 }
 
-// Light is the action without what listing it found out, which is several times its
-// own size: for lists that are kept. Next finds it out again.
-func (a Action) Light() Action {
-	a.cut, a.made = nil, nil
-	return a
-}
-
 // Same reports whether two actions of one state are the same.
 func (a Action) Same(b Action) bool {
 	return a.Kind == b.Kind && a.Func == b.Func && a.Vector == b.Vector && a.Level == b.Level &&
@@ -80,7 +73,8 @@ func (a Action) Same(b Action) bool {
 }
 
 // Forget lets go of what listing the action found out of where it leads: regions of
-// many Funcs, mostly. Next works it out again. For lists of actions that are kept.
+// many Funcs, mostly, and several times its own size. Next works it out again. For
+// lists of actions that are kept.
 func (a *Action) Forget() { a.cut, a.made = nil, nil }
 
 // String shows the action for people; Funcs are numbers.
