@@ -175,8 +175,17 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 		steps = int64(math.Ceil(float64(steps) * part))
 	}
 	each := max(1, e.m.p.Workers/n)
+	var mates []Node
+	if e.o.Cross > 0 {
+		for _, t := range e.trees {
+			if t.last = t.here; t.last.Node != nil {
+				mates = append(mates, t.last.Node)
+			}
+		}
+	}
 	for i, t := range e.trees {
 		t.plant(e.root, e.depth)
+		t.mates = mates
 		t.beat = e.beat
 		t.incumbent, t.stand = e.best, e.best
 		t.bar, t.since = e.best.Cost*(1-notable), t.steps

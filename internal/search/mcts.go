@@ -113,6 +113,12 @@ type MCTSOptions struct {
 	// probability 1/e, with T falling from Heat to a hundredth of it over the root's
 	// part of the budget. Default 0: the best known is what is changed.
 	Heat float64
+	// Cross is the share of Vary's changes that put part of another solution into the one
+	// changed: of the best that a tree, drawn at random, found at the last root. With it a
+	// tree changes, at a new root, not the best known but the best that it found itself at
+	// the last one, as nearly as the new one allows: trees are the islands of an evolution.
+	// Nodes must know how to cross; default 0.
+	Cross float64
 	// Lead is the part of the budget that beams may take before the trees begin: of 1,
 	// 2, 4... with five passes, as long as twice what the last one took is left of that
 	// part. The trees start with the best they found as the best known. Default 0.
@@ -176,6 +182,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("Vary is %g; a probability", o.Vary)
 	case !(o.Heat >= 0 && !math.IsInf(o.Heat, 1)):
 		return bad("Heat is %g; at least 0", o.Heat)
+	case !(o.Cross >= 0 && o.Cross <= 1):
+		return bad("Cross is %g; a probability", o.Cross)
 	case !(o.Lead >= 0 && o.Lead <= 1):
 		return bad("Lead is %g; a part of the budget", o.Lead)
 	case !(o.Front > 0):

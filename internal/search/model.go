@@ -32,6 +32,7 @@ func Additions() []Addition {
 		{"batch", func(o *o) { o.Batch = 8 }, func(o *o) { o.Batch = 1 }},
 		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
 		{"heat", func(o *o) { o.Heat = 0.1 }, func(o *o) { o.Heat = 0 }},
+		{"cross", func(o *o) { o.Cross = 0.5 }, func(o *o) { o.Cross = 0 }},
 		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
 		{"settle", func(o *o) { o.Settle = 50 }, func(o *o) { o.Settle = 0 }},
 		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
@@ -39,10 +40,11 @@ func Additions() []Addition {
 }
 
 // Extensions are configurations beyond the paper, by name: "protuner", which is what
-// tuning uses, "protuner_deep", whose longer and cooler chains find cheaper predictions
-// on large pipelines, and "mcts_" with the name of an addition, which is the paper's
-// default with that on. "mcts_heat" also varies; "mcts_batch" is an ensemble of two
-// trees, of which each keeps all workers busy. docs/search.md says what each brings.
+// tuning uses, "protuner_deep", whose trees search longer at each root and cross what
+// they find, for cheaper predictions on large pipelines, and "mcts_" with the name of an
+// addition, which is the paper's default with that on. "mcts_heat" and "mcts_cross" also
+// vary; "mcts_batch" is an ensemble of two trees, of which each keeps all workers busy.
+// docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
 	all := map[string]MCTSOptions{}
 	for _, a := range Additions() {
@@ -50,16 +52,18 @@ func Extensions() map[string]MCTSOptions {
 		a.On(&o)
 		all["mcts_"+a.Name] = o
 	}
-	heat := all["mcts_heat"]
-	heat.Vary = 0.9
-	all["mcts_heat"] = heat
+	for _, name := range []string{"mcts_heat", "mcts_cross"} {
+		o := all[name]
+		o.Vary = 0.9
+		all[name] = o
+	}
 	batch := all["mcts_batch"]
 	batch.Standard, batch.Greedy = 1, 1
 	all["mcts_batch"] = batch
 	best := MCTSDefaults()
 	best.Vary, best.Heat, best.Lead, best.Front = 0.9, 0.1, 0.5, 3
 	all["protuner"] = best
-	best.Heat, best.Lead, best.FrontLeast = 0.02, 0.1, 0.1
+	best.Cross, best.Lead, best.FrontLeast = 0.5, 0.1, 0.1
 	all["protuner_deep"] = best
 	return all
 }

@@ -47,6 +47,15 @@ type (
 	varier interface {
 		Vary(guide Node, rng *rand.Rand) (Node, bool)
 	}
+	// crosser nodes can make complete nodes below them out of complete ones that need
+	// not be below them.
+	crosser interface {
+		// Cross takes part of what it decides from a guide, which is below, and the rest
+		// from another; false where that does not apply.
+		Cross(guide, other Node, rng *rand.Rand) (Node, bool)
+		// Fit is what comes nearest to another, and that itself if it is below.
+		Fit(other Node) Node
+	}
 	// labelled nodes name the decision that led to each of the nodes on the way to
 	// them, the last one last, by meaning: elsewhere in the tree the same decision
 	// has the same name.

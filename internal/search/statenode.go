@@ -150,6 +150,26 @@ func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
 	return NewStateNode(s), s.Key() != from.Key()
 }
 
+// Cross takes the decisions about some Func and all that it reads from the other, and
+// the rest from the guide.
+func (n *StateNode) Cross(guide, other Node, rng *rand.Rand) (Node, bool) {
+	from := guide.(*StateNode).State()
+	s, ok := newMover(n.State(), rng).crossover(from, other.(*StateNode).State())
+	if !ok {
+		return nil, false
+	}
+	return NewStateNode(s), s.Key() != from.Key()
+}
+
+// Fit takes the other's decisions where they are open, as nearly as they go.
+func (n *StateNode) Fit(other Node) Node {
+	s, _, err := n.State().Replay(other.(*StateNode).State().Trace(), space.Nearest)
+	if err != nil {
+		panic(fmt.Sprintf("search: a schedule cannot be completed after another's: %v", err))
+	}
+	return NewStateNode(s)
+}
+
 // Labels name decisions by Func and intent.
 func (n *StateNode) Labels() []uint64 { return labels(n.State().Trace()) }
 

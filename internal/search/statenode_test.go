@@ -134,6 +134,16 @@ func TestStateNodes(t *testing.T) {
 				if v, ok := s.Vary(leaf, rng); ok && (!v.Complete() || !slices.Equal(v.(*StateNode).Labels()[:depth], labels[:depth])) {
 					t.Fatalf("%s: a variation takes back decisions", pipe)
 				}
+				other := sampleDown(Start(sp), rng)
+				if s.Fit(leaf).Key(Exact) != leaf.Key(Exact) {
+					t.Fatalf("%s: what comes nearest to a leaf below is not that leaf", pipe)
+				}
+				if f := s.Fit(other); !f.Complete() || !slices.Equal(f.(*StateNode).Labels()[:depth], labels[:depth]) {
+					t.Fatalf("%s: what comes nearest to another takes back decisions", pipe)
+				}
+				if c, ok := s.Cross(leaf, other, rng); ok && (!c.Complete() || !slices.Equal(c.(*StateNode).Labels()[:depth], labels[:depth])) {
+					t.Fatalf("%s: a crossing takes back decisions", pipe)
+				}
 				next := n.Toward(leaf)
 				if !slices.Equal(next.(*StateNode).Labels(), labels[:depth+1]) || level(next, 0) <= level(n, 0) {
 					t.Fatalf("%s: on the wrong way after %d decisions", pipe, depth)

@@ -54,6 +54,27 @@ func (n toyNode) Key(depth int) uint64 {
 
 func (n toyNode) Toward(leaf Node) Node { return n.child(leaf.(toyNode).path[len(n.path)]) }
 
+// Cross keeps the guide's choices up to one that is drawn and takes the other's from
+// there.
+func (n toyNode) Cross(guide, other Node, rng *rand.Rand) (Node, bool) {
+	path := guide.(toyNode).path
+	from := len(n.path) + rng.Intn(len(path)-len(n.path))
+	leaf := toyNode{n.t, path[:from]}.Fit(other)
+	return leaf, leaf.Key(Exact) != guide.Key(Exact)
+}
+
+// Fit takes the other's choices, or the last there is.
+func (n toyNode) Fit(other Node) Node {
+	for path := other.(toyNode).path; !n.Complete(); {
+		choice := 0
+		if len(n.path) < len(path) {
+			choice = min(path[len(n.path)], n.t.branches(n.path)-1)
+		}
+		n = n.child(choice).(toyNode)
+	}
+	return n
+}
+
 func (n toyNode) Labels() []uint64 {
 	var out []uint64
 	for i, c := range n.path {

@@ -78,7 +78,9 @@ type tree struct {
 	likes     map[uint64]*sums
 	beat      float64 // what BeatParent has to beat
 	incumbent Solution
-	stand     Solution // of its chain, with Heat
+	stand     Solution // where its chain is: what it varies
+	last      Solution // best found at the last root, with Cross, until it has resumed from it
+	mates     []Node   // what it may cross that with: the last of every tree
 	found     *shelf
 	here      Solution // best found at this root
 	spent     int64    // evaluations, over all roots
@@ -173,6 +175,9 @@ const (
 // turn does a few rounds.
 func (t *tree) turn(ctx context.Context, workers int) error {
 	from := t.spent
+	if err := t.resume(ctx); err != nil {
+		return err
+	}
 	for k := 0; k < turnRounds && t.spent < from+turnEvals && !t.done(); k++ {
 		if err := t.round(ctx, workers, t.rounds-t.steps); err != nil {
 			return err
@@ -198,13 +203,9 @@ func (t *tree) round(ctx context.Context, workers int, most int64) error {
 			v.pending++
 		}
 	}
-	guide := t.incumbent
-	if t.o.Heat > 0 && t.stand.Node != nil {
-		guide = t.stand
-	}
 	_ = eachOf(len(batch), workers, func(i int) error {
 		if s := batch[i]; s.err == nil {
-			s.err = t.roll(ctx, s, guide)
+			s.err = t.roll(ctx, s)
 		}
 		return nil
 	})
@@ -243,7 +244,7 @@ func (t *tree) lighten(s *simulation) {
 func (t *tree) walk(ctx context.Context, s *simulation) error {
 	v := t.root
 	s.path = append(s.path, v)
-	if t.o.Vary > 0 && t.incumbent.Node != nil && !v.node.Complete() && s.rng.Float64() < t.o.Vary {
+	if t.o.Vary > 0 && t.stand.Node != nil && !v.node.Complete() && s.rng.Float64() < t.o.Vary {
 		s.varies = true
 		return nil
 	}
@@ -267,12 +268,12 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 }
 
 // roll completes the walk and costs where it ends. It changes nothing of the tree.
-func (t *tree) roll(ctx context.Context, s *simulation, guide Solution) error {
+func (t *tree) roll(ctx context.Context, s *simulation) error {
 	last := s.path[len(s.path)-1].node
 	var cost [1]float64
 	if s.varies {
 		for range 4 {
-			if leaf, ok := vary(last, guide.Node, s.rng); ok {
+			if leaf, ok := t.vary(last, s.rng); ok {
 				s.leaf = leaf
 				err := s.evaluate(ctx, t.m, cost[:], []Node{leaf})
 				s.cost = cost[0]
@@ -361,10 +362,8 @@ func (t *tree) learn(s *simulation) {
 	if x.Cost < t.bar {
 		t.bar, t.since = x.Cost*(1-notable), t.steps
 	}
-	if t.o.Heat > 0 && (s.varies || x.Cost < t.stand.Cost) {
-		if accepted(s.rng, t.stand.Cost, x.Cost, cooled(t.o.Heat, 0.01, t.progress())) {
-			t.stand = x
-		}
+	if x.Cost < t.stand.Cost || t.o.Heat > 0 && s.varies && accepted(s.rng, t.stand.Cost, x.Cost, cooled(t.o.Heat, 0.01, t.progress())) {
+		t.stand = x
 	}
 	t.found.put(x)
 	t.m.reached(x.Cost)

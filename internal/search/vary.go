@@ -1,6 +1,10 @@
 package search
 
-import "math/rand"
+import (
+	"context"
+	"math"
+	"math/rand"
+)
 
 // vary makes a complete node below n that differs a little from guide, or false
 // where the change drawn does not apply. Nodes that are no variers keep the guide's
@@ -18,4 +22,37 @@ func vary(n, guide Node, rng *rand.Rand) (Node, bool) {
 	}
 	leaf := sampleDown(way[rng.Intn(len(way))], rng)
 	return leaf, leaf.Key(Exact) != guide.Key(Exact)
+}
+
+// vary changes where the tree's chain stands, below n: with Cross, some of the time by
+// crossing it with what another tree found.
+func (t *tree) vary(n Node, rng *rand.Rand) (Node, bool) {
+	if c, ok := n.(crosser); ok && len(t.mates) > 0 && rng.Float64() < t.o.Cross {
+		return c.Cross(t.stand.Node, t.mates[rng.Intn(len(t.mates))], rng)
+	}
+	return vary(n, t.stand.Node, rng)
+}
+
+// resume has the chain go on, at a new root, from what the tree found best at the last
+// one, as nearly as the root allows. That takes a simulation, if there is one to spend
+// and it can be done at all; else the chain goes on from the best known.
+func (t *tree) resume(ctx context.Context) error {
+	last := t.last
+	t.last = Solution{}
+	c, ok := t.root.node.(crosser)
+	if !ok || last.Node == nil || t.done() || t.spent >= t.limit {
+		return nil
+	}
+	s := &simulation{path: []*vertex{t.root}, leaf: c.Fit(last.Node), limit: 1}
+	var cost [1]float64
+	if err := s.evaluate(ctx, t.m, cost[:], []Node{s.leaf}); err != nil {
+		return err
+	}
+	s.cost = cost[0]
+	t.spent += s.spent
+	t.learn(s)
+	if !math.IsInf(s.cost, 1) {
+		t.stand = Solution{s.leaf, s.cost}
+	}
+	return nil
 }
