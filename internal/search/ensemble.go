@@ -176,7 +176,7 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 	}
 	each := max(1, e.m.p.Workers/n)
 	var mates []Node
-	if e.o.Cross > 0 {
+	if e.o.Vary > 0 && e.o.Cross > 0 {
 		for _, t := range e.trees {
 			if t.last = t.here; t.last.Node != nil {
 				mates = append(mates, t.last.Node)
