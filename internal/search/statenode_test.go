@@ -51,7 +51,7 @@ func pipelineProblem(t testing.TB, name string, cores int) Problem {
 // Every search ends with a complete schedule of a real pipeline, within its budget
 // and the same one each time.
 func TestSearchersOnPipelines(t *testing.T) {
-	for _, name := range []string{"greedy", "draws", "anneal", "mcts", "mcts_half_greedy"} {
+	for _, name := range []string{"greedy", "draws", "anneal", "mcts", "mcts_half_greedy", "protuner_deep"} {
 		s, err := NewModel(name, nil)
 		if err != nil {
 			t.Fatal(err)
