@@ -125,10 +125,13 @@ func (n *StateNode) Toward(leaf Node) Node {
 
 // Finish computes what is left at root, each Func with its first choice of tasks:
 // always valid.
-func (n *StateNode) Finish() Node {
-	s, _, err := n.State().Replay(nil, space.Nearest)
+func (n *StateNode) Finish() Node { return n.replay(nil) }
+
+// replay completes the node after a trace, as nearly as that goes.
+func (n *StateNode) replay(trace []space.Decision) Node {
+	s, _, err := n.State().Replay(trace, space.Nearest)
 	if err != nil {
-		panic(fmt.Sprintf("search: what is left of a schedule cannot be computed at root: %v", err))
+		panic(fmt.Sprintf("search: a schedule cannot be completed: %v", err))
 	}
 	return NewStateNode(s)
 }
@@ -144,10 +147,7 @@ func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
 		move = func(from, other *space.State) (*space.State, bool) { return kind.apply(m, from, other) }
 	}
 	s, ok := move(from, nil)
-	if !ok {
-		return nil, false
-	}
-	return NewStateNode(s), s.Key() != from.Key()
+	return changed(from, s, ok)
 }
 
 // Cross takes the decisions about some Func and all that it reads from the other, and
@@ -155,6 +155,11 @@ func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
 func (n *StateNode) Cross(guide, other Node, rng *rand.Rand) (Node, bool) {
 	from := guide.(*StateNode).State()
 	s, ok := newMover(n.State(), rng).crossover(from, other.(*StateNode).State())
+	return changed(from, s, ok)
+}
+
+// changed is the node of what a move made, where it made something else.
+func changed(from, s *space.State, ok bool) (Node, bool) {
 	if !ok {
 		return nil, false
 	}
@@ -162,13 +167,7 @@ func (n *StateNode) Cross(guide, other Node, rng *rand.Rand) (Node, bool) {
 }
 
 // Fit takes the other's decisions where they are open, as nearly as they go.
-func (n *StateNode) Fit(other Node) Node {
-	s, _, err := n.State().Replay(other.(*StateNode).State().Trace(), space.Nearest)
-	if err != nil {
-		panic(fmt.Sprintf("search: a schedule cannot be completed after another's: %v", err))
-	}
-	return NewStateNode(s)
-}
+func (n *StateNode) Fit(other Node) Node { return n.replay(other.(*StateNode).State().Trace()) }
 
 // Labels name decisions by Func and intent.
 func (n *StateNode) Labels() []uint64 { return labels(n.State().Trace()) }

@@ -160,6 +160,14 @@ func (s *simulation) evaluate(ctx context.Context, m *meter, dst []float64, batc
 	return m.evaluate(ctx, dst, batch)
 }
 
+// end ends the simulation at a complete node that has not been costed.
+func (s *simulation) end(ctx context.Context, m *meter, leaf Node) error {
+	var cost [1]float64
+	err := s.evaluate(ctx, m, cost[:], []Node{leaf})
+	s.leaf, s.cost = leaf, cost[0]
+	return err
+}
+
 // done says that the tree has had its part of this root.
 func (t *tree) done() bool {
 	return t.spent >= t.evals || t.steps >= t.rounds || t.root.closed || t.o.Settle > 0 && t.steps-t.since >= int64(t.o.Settle)
@@ -270,14 +278,10 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 // roll completes the walk and costs where it ends. It changes nothing of the tree.
 func (t *tree) roll(ctx context.Context, s *simulation) error {
 	last := s.path[len(s.path)-1].node
-	var cost [1]float64
 	if s.varies {
 		for range 4 {
 			if leaf, ok := t.vary(last, s.rng); ok {
-				s.leaf = leaf
-				err := s.evaluate(ctx, t.m, cost[:], []Node{leaf})
-				s.cost = cost[0]
-				return err
+				return s.end(ctx, t.m, leaf)
 			}
 		}
 	}
@@ -308,13 +312,11 @@ func (t *tree) roll(ctx context.Context, s *simulation) error {
 		}
 		n, s.cost = children[best], costs[best]
 	}
-	s.leaf = n
 	if costed {
+		s.leaf = n
 		return nil
 	}
-	err := s.evaluate(ctx, t.m, cost[:], []Node{n})
-	s.cost = cost[0]
-	return err
+	return s.end(ctx, t.m, n)
 }
 
 // notable is by which part the best known has to become cheaper to count, with Settle.

@@ -43,12 +43,10 @@ func (t *tree) resume(ctx context.Context) error {
 	if !ok || last.Node == nil || t.done() || t.spent >= t.limit {
 		return nil
 	}
-	s := &simulation{path: []*vertex{t.root}, leaf: c.Fit(last.Node), limit: 1}
-	var cost [1]float64
-	if err := s.evaluate(ctx, t.m, cost[:], []Node{s.leaf}); err != nil {
+	s := &simulation{path: []*vertex{t.root}, limit: 1}
+	if err := s.end(ctx, t.m, c.Fit(last.Node)); err != nil {
 		return err
 	}
-	s.cost = cost[0]
 	t.spent += s.spent
 	t.learn(s)
 	if !math.IsInf(s.cost, 1) {
