@@ -203,6 +203,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		func(o *MCTSOptions) { o.Shrink = 0 },
 		func(o *MCTSOptions) { o.Batch = 0 },
 		func(o *MCTSOptions) { o.Vary = 2 },
+		func(o *MCTSOptions) { o.Stay = -1 },
 		func(o *MCTSOptions) { o.Front = 0 },
 		func(o *MCTSOptions) { o.FrontLeast = 1.5 },
 		func(o *MCTSOptions) { o.MaxNodes = 1 },

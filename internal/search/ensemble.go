@@ -125,6 +125,7 @@ func (e *ensemble) search(ctx context.Context, seed int64) error {
 		t.limit = max(t.limit, 1)
 		return t.round(ctx, 1, 1)
 	}
+	stays, winner := e.o.Stay, -1
 	for !e.root.Complete() {
 		if e.m.over(ctx) {
 			return errBudget
@@ -139,9 +140,17 @@ func (e *ensemble) search(ctx context.Context, seed int64) error {
 		if next == nil {
 			return nil
 		}
+		if tree >= 0 {
+			winner = tree
+		}
+		if stays > 0 {
+			stays--
+			continue
+		}
 		e.root = next
 		e.depth++
-		e.roots = append(e.roots, Root{Tree: tree, Best: e.beat, Evaluations: e.m.evals.Load()})
+		e.roots = append(e.roots, Root{Tree: winner, Best: e.beat, Evaluations: e.m.evals.Load()})
+		winner = -1
 		e.m.event("root")
 	}
 	return nil

@@ -114,9 +114,10 @@ type MCTSOptions struct {
 	// part of the budget. Default 0: the best known is what is changed.
 	Heat float64
 	// Cross is the share of Vary's changes that put part of another solution into the one
-	// changed: of the best that a tree, drawn at random, found at the last root. With it a
-	// tree changes, at a new root, not the best known but the best that it found itself at
-	// the last one, as nearly as the new one allows: trees are the islands of an evolution.
+	// changed: of the best that a tree, drawn at random, found at the last root, or, with
+	// Stay, the last time at this one. With it a tree changes, at a new root, not the best
+	// known but the best that it found itself at the last one, as nearly as the new one
+	// allows: trees are the islands of an evolution.
 	// Nodes must know how to cross; default 0.
 	Cross float64
 	// Lead is the part of the budget that beams may take before the trees begin: of 1,
@@ -129,6 +130,10 @@ type MCTSOptions struct {
 	// FrontLeast is the least part of what is left of the budget that each root gets:
 	// on a long pipeline an equal share makes short work of each. Default 0.
 	FrontLeast float64
+	// Stay is how many more times the first root is searched before the root moves, each
+	// time by new trees with their part of what is then left. What the time before has
+	// found they begin with: with Cross, each with its own best. Default 0.
+	Stay int
 	// Settle, if above 0, ends a tree's work at a root after so many simulations in a row
 	// that did not make its best known 1% cheaper. What that leaves of the budget goes to
 	// later roots, the last of it to nobody: to search on is to find what the model is
@@ -190,6 +195,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("Front is %g; above 0", o.Front)
 	case !(o.FrontLeast >= 0 && o.FrontLeast <= 1):
 		return bad("FrontLeast is %g; a part of the budget", o.FrontLeast)
+	case o.Stay < 0:
+		return bad("Stay is %d; at least 0", o.Stay)
 	case o.Settle < 0:
 		return bad("Settle is %d; at least 0", o.Settle)
 	case o.MaxNodes < 2:

@@ -35,7 +35,7 @@ func TestPresetsArePapers(t *testing.T) {
 		// Nothing else than what the paper changes may differ from its defaults.
 		o.RootTime, o.Formula, o.C, o.NeedsChoose = plain.RootTime, plain.Formula, plain.C, false
 		if o.Standard != 15 || o.Greedy != 1 || o.Explore != Average || o.Win != Best || o.Rollout != RandomRollout || o.Reward != InverseCost ||
-			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Lead+o.FrontLeast != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Settle != 0 {
+			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Cross+o.Lead+o.FrontLeast != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Stay+o.Settle != 0 {
 			t.Errorf("%s is not the paper's alone: %+v", name, o)
 		}
 	}
@@ -140,22 +140,30 @@ func TestExhaustionEndsTheSearch(t *testing.T) {
 }
 
 // The root moves one decision at a time towards the best known, and who found it is
-// told.
+// told. Each time that the first one is searched it gets its part of what is left.
 func TestRootsMove(t *testing.T) {
-	tree := uniform(5, 3, 4)
-	r := found(t, NewMCTS(MCTSDefaults()), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 2000}, 3)
-	if len(r.Roots) != 5 {
-		t.Fatalf("%d roots", len(r.Roots))
-	}
-	last, evals := math.Inf(1), int64(0)
-	for i, root := range r.Roots {
-		if root.Best > last || root.Evaluations < evals || root.Tree >= 16 || (root.Tree < 0) != (root.Best == last) {
-			t.Errorf("root %d: %+v after %g", i, root, last)
+	const decisions, budget = 8, 8000
+	for stay, first := range map[int]float64{0: 1. / 8, 3: 1 - math.Pow(7./8, 4)} {
+		tree := uniform(decisions, 5, 4)
+		o := MCTSDefaults()
+		o.Stay = stay
+		r := found(t, NewMCTS(o), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: budget}, 3)
+		if len(r.Roots) != decisions {
+			t.Fatalf("%d roots", len(r.Roots))
 		}
-		last, evals = root.Best, root.Evaluations
-	}
-	if last != r.Cost {
-		t.Errorf("the last root knew %g, the result is %g", last, r.Cost)
+		if part := float64(r.Roots[0].Evaluations) / budget; math.Abs(part-first) > 0.1 {
+			t.Errorf("searched %d times more, the first root got %g of the budget, not %g", stay, part, first)
+		}
+		last, evals := math.Inf(1), int64(0)
+		for i, root := range r.Roots {
+			if root.Best > last || root.Evaluations < evals || root.Tree >= 16 || (root.Tree < 0) != (root.Best == last) {
+				t.Errorf("root %d: %+v after %g", i, root, last)
+			}
+			last, evals = root.Best, root.Evaluations
+		}
+		if last != r.Cost {
+			t.Errorf("the last root knew %g, the result is %g", last, r.Cost)
+		}
 	}
 }
 

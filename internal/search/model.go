@@ -33,6 +33,7 @@ func Additions() []Addition {
 		{"prior", func(o *o) { o.Prior = 1 }, func(o *o) { o.Prior = 0 }},
 		{"heat", func(o *o) { o.Heat = 0.1 }, func(o *o) { o.Heat = 0 }},
 		{"cross", func(o *o) { o.Cross = 0.5 }, func(o *o) { o.Cross = 0 }},
+		{"stay", func(o *o) { o.Stay = 5 }, func(o *o) { o.Stay = 0 }},
 		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
 		{"settle", func(o *o) { o.Settle = 50 }, func(o *o) { o.Settle = 0 }},
 		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
@@ -40,10 +41,10 @@ func Additions() []Addition {
 }
 
 // Extensions are configurations beyond the paper, by name: "protuner", which is what
-// tuning uses, "protuner_deep", whose trees search longer at each root and cross what
+// tuning uses, "protuner_deep", whose trees search the first roots longer and cross what
 // they find, for cheaper predictions on large pipelines, and "mcts_" with the name of an
-// addition, which is the paper's default with that on. "mcts_heat" and "mcts_cross" also
-// vary; "mcts_batch" is an ensemble of two trees, of which each keeps all workers busy.
+// addition, which is the paper's default with that on. "mcts_heat", "mcts_cross" and
+// "mcts_stay" also vary; "mcts_batch" is an ensemble of two trees, of which each keeps all workers busy.
 // docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
 	all := map[string]MCTSOptions{}
@@ -52,7 +53,7 @@ func Extensions() map[string]MCTSOptions {
 		a.On(&o)
 		all["mcts_"+a.Name] = o
 	}
-	for _, name := range []string{"mcts_heat", "mcts_cross"} {
+	for _, name := range []string{"mcts_heat", "mcts_cross", "mcts_stay"} {
 		o := all[name]
 		o.Vary = 0.9
 		all[name] = o
@@ -63,7 +64,7 @@ func Extensions() map[string]MCTSOptions {
 	best := MCTSDefaults()
 	best.Vary, best.Heat, best.Lead, best.Front = 0.9, 0.1, 0.5, 3
 	all["protuner"] = best
-	best.Cross, best.Lead, best.FrontLeast = 0.5, 0.1, 0.1
+	best.Cross, best.Stay, best.Lead, best.FrontLeast = 0.5, 5, 0.1, 0.1
 	all["protuner_deep"] = best
 	return all
 }

@@ -101,9 +101,9 @@ func (t *tree) plant(root Node, depth int) {
 	var kept *vertex
 	if t.o.KeepSubtree && t.root != nil {
 		key := root.Key(Exact)
-		for _, c := range t.root.children {
-			if c.node.Key(Exact) == key {
-				kept = c
+		for _, v := range append([]*vertex{t.root}, t.root.children...) {
+			if v.node.Key(Exact) == key {
+				kept = v
 			}
 		}
 	}
