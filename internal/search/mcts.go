@@ -82,8 +82,8 @@ type MCTSOptions struct {
 	Lazy bool
 	// Transpose makes nodes with the same exact key one. Default false.
 	Transpose bool
-	// KeepSubtree keeps, when the root moves, what is known below the new one.
-	// Default false.
+	// KeepSubtree keeps, when the root moves, what is known below the new one, and with
+	// Stay what is known below the first one. Default false.
 	KeepSubtree bool
 	// Widen, if above 0, limits a node to Widen * visits^0.5 children, and at least
 	// one (progressive widening). Default 0.
@@ -131,8 +131,8 @@ type MCTSOptions struct {
 	// on a long pipeline an equal share makes short work of each. Default 0.
 	FrontLeast float64
 	// Stay is how many more times the first root is searched before the root moves, each
-	// time by new trees with their part of what is then left. What the time before has
-	// found they begin with: with Cross, each with its own best. Default 0.
+	// time by trees that begin again, with their part of what is then left and with the
+	// best that is known by then: with Cross, each with its own. Default 0.
 	Stay int
 	// Settle, if above 0, ends a tree's work at a root after so many simulations in a row
 	// that did not make its best known 1% cheaper. What that leaves of the budget goes to
