@@ -13,6 +13,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -182,6 +183,48 @@ func TestIncrementalIsFromScratch(t *testing.T) {
 		}
 	}
 	t.Logf("%d states", states)
+}
+
+// Sums take three quarters of the target's vector registers, in their own stages and in
+// what reads them; all else, and all in Adams et al.'s space, twelve vectors.
+func TestSumsUnrollByRegisters(t *testing.T) {
+	const few, many = "x86-64-linux-avx-avx2-f16c-fma-sse41", "x86-64-linux-avx-avx2-avx512-avx512_skylake-f16c-fma-sse41"
+	for _, c := range []struct {
+		name, target string
+		o            space.Options
+		least, most  float64
+	}{
+		{"conv_layer.h21", few, space.Defaults(2), 9, 12},
+		{"conv_layer.h21", many, space.Defaults(2), 13, 24},
+		{"conv_layer.h21", "arm-64-linux", space.Defaults(2), 13, 24},
+		{"conv_layer.h21", many, space.Adams(2), 9, 12},
+		{"harris.h21", many, space.Defaults(2), 5, 12},
+	} {
+		p := *pipelinetest.Described(t, c.name)
+		p.Target = c.target
+		sp := newSpace(t, &p, c.o)
+		x, rng, most := feature.New(sp), rand.New(rand.NewSource(1)), 0.0
+		for range 2000 {
+			s := sp.Start()
+			for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
+				s = s.Next(a)
+			}
+			for i, f := range x.Features(s, nil) {
+				if most = max(most, f[feature.UnrolledLoopExtent]); f[feature.UnrolledLoopExtent] <= 12 {
+					continue
+				}
+				of := feature.Stages(&p)[i]
+				if !slices.ContainsFunc(s.Schedule().Directives, func(d schedule.Directive) bool {
+					return d.Op == schedule.Unroll && d.Func == p.Funcs[of.Func].Name && d.Stage == of.Stage
+				}) {
+					t.Fatalf("%s: stage %d of %s is not unrolled, its feature says %g:\n%v", c.name, of.Stage, p.Funcs[of.Func].Name, f[feature.UnrolledLoopExtent], s)
+				}
+			}
+		}
+		if most < c.least || most > c.most {
+			t.Errorf("%s for %s unrolls up to %g vectors, not %g to %g", c.name, c.target, most, c.least, c.most)
+		}
+	}
 }
 
 // What is imported from a nest's text has the same features, but for the few nests

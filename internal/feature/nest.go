@@ -12,9 +12,6 @@ type around struct {
 	parallelism         int64 // tasks of the loops around
 }
 
-// unrollLimit is how many vectors are unrolled at most.
-const unrollLimit = 12
-
 // realise computes the features of a stage that is stored in level n, which runs so
 // many times.
 func (x *Extractor) realise(n *space.Nest, stage int, instances int64) {
@@ -207,7 +204,7 @@ func (x *Extractor) liveAtTask(n *space.Nest, live int64) {
 func (x *Extractor) unrolled(n *space.Nest, up around) float64 {
 	st := x.first[n.Func] + n.Stage
 	pure := x.feats[st][InnermostPureLoopExtent]
-	if up.parent.Func != n.Func || pure > unrollLimit {
+	if up.parent.Func != n.Func || pure > float64(x.sp.UnrollLimit(n.Func, n.Stage)) {
 		return 1
 	}
 	loops := up.grandparent.Bounds(n.Func).Loops(n.Stage)

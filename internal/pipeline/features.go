@@ -52,5 +52,18 @@ func (p *Pipeline) HasIntegerOutput() bool {
 	})
 }
 
+// VectorRegisters is how many vector registers the target has: 32 with AVX-512, on
+// 64-bit Arm, RISC-V and POWER, else 16.
+func (p *Pipeline) VectorRegisters() int {
+	parts := strings.Split(p.Target, "-")
+	if slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "avx512") }) {
+		return 32
+	}
+	if slices.Contains([]string{"riscv", "powerpc"}, parts[0]) || parts[0] == "arm" && slices.Contains(parts, "64") {
+		return 32
+	}
+	return 16
+}
+
 // firstFloat is the first of the floating-point columns of FeatureTypes.
 const firstFloat = 5

@@ -225,7 +225,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			v.extent = size
 		}
 	}
-	if child.Innermost && !w.unroll(s, len(group)) {
+	if child.Innermost && !w.unroll(s, len(group), w.sp.UnrollLimit(n.Func, n.Stage)) {
 		w.block(s, n)
 	}
 	return group
@@ -243,10 +243,10 @@ func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail st
 }
 
 // unroll unrolls the pure loops of the group around the innermost level when they
-// are few iterations of constant number, so that what they hold fits registers, and
+// are at most so many iterations of constant number, so that what they hold fits registers, and
 // reports whether they are; reductions move outside them. Loops that moved inwards
 // whole count too: theirs is the vector's number of iterations then.
-func (w *writer) unroll(s *stageLoops, loops int) bool {
+func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	group := s.vars[:loops]
 	product, constant := int64(1), true
 	for _, v := range group {
@@ -255,7 +255,7 @@ func (w *writer) unroll(s *stageLoops, loops int) bool {
 			constant = constant && v.constant
 		}
 	}
-	if product > w.sp.o.UnrollLimit || !constant {
+	if product > limit || !constant {
 		return false
 	}
 	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(a) - rank(b) })

@@ -39,6 +39,12 @@ type Options struct {
 	// vector that is unrolled. Default 12.
 	UnrollLimit int64
 
+	// SumsLimit is UnrollLimit for the stages of Funcs with reductions and for those that
+	// read such Funcs: where what is unrolled are sums, the more there are the fewer loads
+	// each needs. Default 0: three quarters of the target's vector registers, 12 or 24, and
+	// no less than UnrollLimit. Not in Adams et al., whose code has 12 for all.
+	SumsLimit int64
+
 	// StackBytes is the size below which a Func that is computed inside other
 	// loops is stored on the stack. Default 64000.
 	StackBytes int64
@@ -84,6 +90,7 @@ func Defaults(parallelism int) Options {
 	o.StripSlide = true
 	o.ShortVectors = true
 	o.RoundTasks = true
+	o.SumsLimit = 0
 	return o
 }
 
@@ -97,6 +104,7 @@ func Adams(parallelism int) Options {
 		Recompute:       8,
 		InlinedCalls:    255,
 		UnrollLimit:     12,
+		SumsLimit:       12,
 		StackBytes:      64000,
 		Unchecked:       true,
 	}
@@ -121,6 +129,8 @@ func (o Options) Validate() error {
 		return errors.New("space: the limit of inlined calls must be at least 1")
 	case o.UnrollLimit < 1:
 		return errors.New("space: the unroll limit must be at least 1, which unrolls nothing")
+	case o.SumsLimit < 0:
+		return errors.New("space: the unroll limit of sums must not be negative; 0 follows the target's registers")
 	case o.StackBytes < 0:
 		return errors.New("space: the stack limit must not be negative")
 	case o.MemoryLimit < 0:

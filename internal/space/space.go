@@ -12,6 +12,7 @@ package space
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -65,6 +66,7 @@ type stage struct {
 	reads    bitset // Funcs it reads
 	upstream bitset // Funcs it reads, through others too
 	ordered  bool   // its reduction loops must keep their order
+	unrolled int64  // vectors at most, see Options.SumsLimit
 }
 
 // bitset is a set of Funcs.
@@ -216,6 +218,30 @@ func (sp *Space) derive() {
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		sp.nodes[f].spills = sp.findSpills(f)
 	}
+	for i := range sp.stages {
+		sp.stages[i].unrolled = sp.unrollLimit(&sp.stages[i])
+	}
+}
+
+// unrollLimit is how many vectors of a stage are unrolled at most.
+func (sp *Space) unrollLimit(st *stage) int64 {
+	reduces := func(f int) bool {
+		return slices.ContainsFunc(sp.nodes[f].Stages, func(s pipeline.Stage) bool {
+			return slices.ContainsFunc(s.Loops, func(l pipeline.Loop) bool { return !l.Pure })
+		})
+	}
+	if !reduces(st.fn) && !slices.ContainsFunc(st.Edges, func(e pipeline.Edge) bool { return reduces(e.Producer) }) {
+		return sp.o.UnrollLimit
+	}
+	if sp.o.SumsLimit > 0 {
+		return sp.o.SumsLimit
+	}
+	return max(int64(sp.p.VectorRegisters())*3/4, sp.o.UnrollLimit)
+}
+
+// UnrollLimit is how many vectors of a stage are unrolled at most.
+func (sp *Space) UnrollLimit(f, stage int) int64 {
+	return sp.stages[sp.nodes[f].first+stage].unrolled
 }
 
 // leastShort is how many lanes a short vector has at least.

@@ -29,6 +29,7 @@ func TestOptions(t *testing.T) {
 		"recompute":   func(o *Options) { o.Recompute = 0 },
 		"inlined":     func(o *Options) { o.InlinedCalls = 0 },
 		"unroll":      func(o *Options) { o.UnrollLimit = 0 },
+		"sums":        func(o *Options) { o.SumsLimit = -1 },
 		"stack":       func(o *Options) { o.StackBytes = -1 },
 		"memory":      func(o *Options) { o.MemoryLimit = -1 },
 	} {
