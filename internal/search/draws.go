@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand"
+	"time"
 )
 
 // Draws samples complete nodes and costs each: the floor that other searches are
@@ -113,7 +114,7 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 		if b.Steps > 0 {
 			most = min(most, share(b.Steps, n, i))
 		}
-		return a.chain(in, m, shelves[i], seed, i, most)
+		return a.chain(in, m, shelves[i], seed, i, stretch{most, m.start, m.b.Time})
 	})
 	found := newShelf(p)
 	for _, s := range shelves {
@@ -128,11 +129,19 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 // is a single node.
 const stuck = 100
 
-func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, index int, most int64) error {
+// stretch is how long a chain is: so many evaluations, and, unless it is 0, so much time
+// from then on.
+type stretch struct {
+	most  int64
+	begun time.Time
+	time  time.Duration
+}
+
+func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, index int, of stretch) error {
 	rng := newStream(seed, uint64(index)+1)
 	now := Solution{Cost: math.Inf(1)}
 	root := m.p.Root
-	for spent, idle := int64(0), 0; spent < most && idle < stuck; {
+	for spent, idle := int64(0), 0; spent < of.most && idle < stuck; {
 		next, ok := Node(nil), true
 		if spent < int64(a.o.Start) || now.Node == nil {
 			next = sampleDown(root, rng)
@@ -149,9 +158,9 @@ func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, 
 		x := Solution{next, cost[0]}
 		found.put(x)
 		m.reached(x.Cost)
-		done := float64(spent) / float64(most)
-		if m.b.Time > 0 {
-			done = max(done, m.elapsed().Seconds()/m.b.Time.Seconds())
+		done := float64(spent) / float64(of.most)
+		if of.time > 0 {
+			done = max(done, time.Since(of.begun).Seconds()/of.time.Seconds())
 		}
 		t := cooled(a.o.Hot, a.o.Cold/a.o.Hot, done)
 		if spent <= int64(a.o.Start) {

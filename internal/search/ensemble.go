@@ -45,6 +45,10 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 	defer cancel()
 	found := newShelf(p)
 	err := e.lead(in, found)
+	var ends []Solution
+	if err == nil {
+		ends, err = e.anneal(in, found, seed)
+	}
 	n := x.o.Standard + x.o.Greedy
 	for i := range n {
 		t := &tree{
@@ -53,6 +57,9 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 		}
 		if b.Evaluations > 0 {
 			t.limit = share(b.Evaluations-e.m.evals.Load(), n, i)
+		}
+		if len(ends) > 0 {
+			t.here = ends[i%len(ends)]
 		}
 		e.trees = append(e.trees, t)
 	}
@@ -112,6 +119,63 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 			return nil
 		}
 	}
+}
+
+// The chains that anneal before the trees begin are as long as their temperature needs to
+// fall slowly; beyond that there are more of them.
+const (
+	chainLength = 50_000
+	minChains   = 2
+	maxChains   = 8
+)
+
+// anneal runs these chains and gives the best of each.
+func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solution, error) {
+	b := e.m.b.part(e.o.Anneal)
+	most := int64(math.MaxInt64)
+	if b.Evaluations > 0 {
+		most = min(b.Evaluations, e.m.b.Evaluations-e.m.evals.Load())
+	}
+	if b.Steps > 0 {
+		most = min(most, b.Steps)
+	}
+	if e.o.Anneal == 0 || b == (Budget{}) || most <= 0 || e.root.Complete() {
+		return nil, nil
+	}
+	n := int(min(maxChains, max(minChains, most/chainLength)))
+	of, cancel := stretch{most, time.Now(), b.Time}, context.CancelFunc(func() {})
+	inner := ctx
+	if b.Time > 0 {
+		n = min(n, max(1, e.m.p.Workers)) // chains that waited for others would find the time over
+		inner, cancel = context.WithTimeout(ctx, b.Time)
+	}
+	defer cancel()
+	a, ends := NewAnneal(AnnealDefaults()), make([]*shelf, n)
+	err := eachOf(n, e.m.p.Workers, func(i int) error {
+		of, end := of, newShelf(e.m.p)
+		if most < math.MaxInt64 {
+			of.most = share(most, n, i)
+		}
+		ends[i] = end
+		if err := a.chain(inner, e.m, end, seed, i, of); err != nil && (inner.Err() == nil || ctx.Err() != nil) {
+			return err
+		}
+		return nil
+	})
+	var out []Solution
+	for _, end := range ends {
+		if end == nil {
+			continue
+		}
+		if x := end.best(); x.Node != nil {
+			out = append(out, x)
+		}
+		found.merge(end)
+	}
+	if x := found.best(); x.Cost < e.best.Cost {
+		e.best, e.beat = x, x.Cost
+	}
+	return out, err
 }
 
 // maxLead is the widest beam but one that goes before trees: it bounds memory, and

@@ -124,6 +124,12 @@ type MCTSOptions struct {
 	// 2, 4... with five passes, as long as twice what the last one took is left of that
 	// part. The trees start with the best they found as the best known. Default 0.
 	Lead float64
+	// Anneal is the part of the budget that chains of simulated annealing take before the
+	// trees begin, apart from one another and with the settings of AnnealDefaults: as many
+	// as can have 50,000 evaluations each, 2 to 8, or one for each worker where the budget
+	// is time. The best that they find is the best known, and with Cross the best of each
+	// is what trees begin with. Default 0.
+	Anneal float64
 	// Front gives each root so many times its equal share of what is left of the
 	// budget. Default 1.
 	Front float64
@@ -191,6 +197,8 @@ func (o MCTSOptions) Validate() error {
 		return bad("Cross is %g; a probability", o.Cross)
 	case !(o.Lead >= 0 && o.Lead <= 1):
 		return bad("Lead is %g; a part of the budget", o.Lead)
+	case !(o.Anneal >= 0 && o.Lead+o.Anneal <= 1):
+		return bad("Anneal is %g; a part of the budget, of which Lead takes %g", o.Anneal, o.Lead)
 	case !(o.Front > 0):
 		return bad("Front is %g; above 0", o.Front)
 	case !(o.FrontLeast >= 0 && o.FrontLeast <= 1):

@@ -35,7 +35,7 @@ func TestPresetsArePapers(t *testing.T) {
 		// Nothing else than what the paper changes may differ from its defaults.
 		o.RootTime, o.Formula, o.C, o.NeedsChoose = plain.RootTime, plain.Formula, plain.C, false
 		if o.Standard != 15 || o.Greedy != 1 || o.Explore != Average || o.Win != Best || o.Rollout != RandomRollout || o.Reward != InverseCost ||
-			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Cross+o.Lead+o.FrontLeast != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Stay+o.Settle != 0 {
+			o.Lazy || o.Transpose || o.KeepSubtree || o.Widen+o.Share+o.Prior+o.Vary+o.Cross+o.Lead+o.Anneal+o.FrontLeast != 0 || o.Shrink != 1 || o.Batch != 1 || o.Front != 1 || o.Heat != 0 || o.Stay+o.Settle != 0 {
 			t.Errorf("%s is not the paper's alone: %+v", name, o)
 		}
 	}
@@ -165,6 +165,44 @@ func TestRootsMove(t *testing.T) {
 			t.Errorf("the last root knew %g, the result is %g", last, r.Cost)
 		}
 	}
+}
+
+// The chains before the trees are those of Anneal, with its seeds. Trees that cross go on
+// from what the chains found, and from nothing else.
+func TestAnnealingBefore(t *testing.T) {
+	const budget = 4016
+	tree := uniform(8, 5, 4)
+	o := MCTSDefaults()
+	o.Anneal = 1
+	alone := AnnealDefaults()
+	alone.Chains = minChains
+	of := func() Problem { return Problem{Root: tree.root(), Evaluator: &toyCosts{}} }
+	want := found(t, NewAnneal(alone), of(), Budget{Evaluations: budget}, 3)
+	if got := found(t, NewMCTS(o), of(), Budget{Evaluations: budget}, 3); got.Cost != want.Cost || got.Evaluations != budget {
+		t.Errorf("all of the budget in chains: %g after %d evaluations, not %g", got.Cost, got.Evaluations, want.Cost)
+	}
+	o.Anneal, o.Vary, o.Cross = float64(budget-16)/budget, 1, 1
+	e := &lastCosts{toyCosts: &toyCosts{}}
+	r := found(t, NewMCTS(o), Problem{Root: tree.root(), Evaluator: e}, Budget{Evaluations: budget}, 3)
+	if len(e.costs) != budget || r.Evaluations != budget {
+		t.Fatalf("%d evaluations, %d reported", len(e.costs), r.Evaluations)
+	}
+	begun := slices.Compact(slices.Sorted(slices.Values(e.costs[budget-16:])))
+	if len(begun) > minChains || begun[0] != slices.Min(e.costs) {
+		t.Errorf("sixteen trees begin at %v, where chains found %g", begun, slices.Min(e.costs))
+	}
+}
+
+// lastCosts remembers the costs it gave; for one worker.
+type lastCosts struct {
+	*toyCosts
+	costs []float64
+}
+
+func (e *lastCosts) Evaluate(ctx context.Context, dst []float64, batch []Node) error {
+	err := e.toyCosts.Evaluate(ctx, dst, batch)
+	e.costs = append(e.costs, dst[:len(batch)]...)
+	return err
 }
 
 // What is chosen by measuring moves the root and is the result.

@@ -35,6 +35,7 @@ func Additions() []Addition {
 		{"cross", func(o *o) { o.Cross = 0.5 }, func(o *o) { o.Cross = 0 }},
 		{"stay", func(o *o) { o.Stay = 5 }, func(o *o) { o.Stay = 0 }},
 		{"lead", func(o *o) { o.Lead = 0.5 }, func(o *o) { o.Lead = 0 }},
+		{"anneal", func(o *o) { o.Anneal = 0.5 }, func(o *o) { o.Anneal = 0 }},
 		{"settle", func(o *o) { o.Settle = 50 }, func(o *o) { o.Settle = 0 }},
 		{"front", func(o *o) { o.Front = 3 }, func(o *o) { o.Front = 1 }},
 	}
@@ -43,8 +44,8 @@ func Additions() []Addition {
 // Extensions are configurations beyond the paper, by name: "protuner", which is what
 // tuning uses, "protuner_deep", whose trees search the first roots longer and cross what
 // they find, for cheaper predictions on large pipelines, and "mcts_" with the name of an
-// addition, which is the paper's default with that on. "mcts_heat", "mcts_cross" and
-// "mcts_stay" also vary; "mcts_batch" is an ensemble of two trees, of which each keeps
+// addition, which is the paper's default with that on. "mcts_heat", "mcts_cross",
+// "mcts_stay" and "mcts_anneal" also vary; "mcts_batch" is an ensemble of two trees, of which each keeps
 // all workers busy. docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
 	all := map[string]MCTSOptions{}
@@ -53,7 +54,7 @@ func Extensions() map[string]MCTSOptions {
 		a.On(&o)
 		all["mcts_"+a.Name] = o
 	}
-	for _, name := range []string{"mcts_heat", "mcts_cross", "mcts_stay"} {
+	for _, name := range []string{"mcts_heat", "mcts_cross", "mcts_stay", "mcts_anneal"} {
 		o := all[name]
 		o.Vary = 0.9
 		all[name] = o
@@ -64,7 +65,7 @@ func Extensions() map[string]MCTSOptions {
 	best := MCTSDefaults()
 	best.Vary, best.Heat, best.Lead, best.Front = 0.9, 0.1, 0.5, 3
 	all["protuner"] = best
-	best.Cross, best.Stay, best.Lead, best.FrontLeast = 0.5, 5, 0.1, 0.1
+	best.Lead, best.Anneal, best.Cross, best.Stay, best.FrontLeast = 0.1, 0.6, 0.5, 5, 0.1
 	all["protuner_deep"] = best
 	return all
 }
