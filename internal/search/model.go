@@ -45,8 +45,8 @@ func Additions() []Addition {
 // tuning uses, "protuner_deep", whose trees search the first roots longer and cross what
 // they find, for cheaper predictions on large pipelines, and "mcts_" with the name of an
 // addition, which is the paper's default with that on. "mcts_heat", "mcts_cross",
-// "mcts_stay" and "mcts_anneal" also vary; "mcts_batch" is an ensemble of two trees, of which each keeps
-// all workers busy. docs/search.md says what each brings.
+// "mcts_stay" and "mcts_anneal" also vary; "mcts_batch" is an ensemble of two trees, of
+// which each keeps all workers busy. docs/search.md says what each brings.
 func Extensions() map[string]MCTSOptions {
 	all := map[string]MCTSOptions{}
 	for _, a := range Additions() {
