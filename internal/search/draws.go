@@ -101,12 +101,26 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 	if err := b.validate(true); err != nil {
 		return Result{}, err
 	}
-	m, n := newMeter(p, b), a.o.Chains
+	m := newMeter(p, b)
 	in, cancel := m.within(ctx)
 	defer cancel()
-	shelves := make([]*shelf, n)
-	err := eachOf(n, p.Workers, func(i int) error {
-		shelves[i] = newShelf(p)
+	ends, err := a.chains(in, m, b, m.start, seed)
+	found := newShelf(p)
+	for _, s := range ends {
+		found.merge(s)
+	}
+	return m.result(ctx, found, p.Root, seed, err)
+}
+
+// chains runs all of them, each with its part of a budget that began then, and gives what
+// each found.
+func (a *Anneal) chains(ctx context.Context, m *meter, b Budget, begun time.Time, seed int64) ([]*shelf, error) {
+	n := a.o.Chains
+	ends := make([]*shelf, n)
+	for i := range ends {
+		ends[i] = newShelf(m.p)
+	}
+	return ends, eachOf(n, m.p.Workers, func(i int) error {
 		most := int64(math.MaxInt64) // evaluations and steps are one here
 		if b.Evaluations > 0 {
 			most = share(b.Evaluations, n, i)
@@ -114,15 +128,8 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 		if b.Steps > 0 {
 			most = min(most, share(b.Steps, n, i))
 		}
-		return a.chain(in, m, shelves[i], seed, i, stretch{most, m.start, m.b.Time})
+		return a.chain(ctx, m, ends[i], seed, i, stretch{most, begun, b.Time})
 	})
-	found := newShelf(p)
-	for _, s := range shelves {
-		if s != nil {
-			found.merge(s)
-		}
-	}
-	return m.result(ctx, found, p.Root, seed, err)
 }
 
 // stuck is how many changes in a row may not apply before a chain ends: its space

@@ -132,41 +132,30 @@ const (
 // anneal runs these chains and gives the best of each.
 func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solution, error) {
 	b := e.m.b.part(e.o.Anneal)
-	most := int64(math.MaxInt64)
-	if b.Evaluations > 0 {
-		most = min(b.Evaluations, e.m.b.Evaluations-e.m.evals.Load())
-	}
-	if b.Steps > 0 {
-		most = min(most, b.Steps)
-	}
-	if e.o.Anneal == 0 || b == (Budget{}) || most <= 0 || e.root.Complete() {
+	if e.o.Anneal == 0 || b == (Budget{}) || e.m.over(ctx) || e.root.Complete() {
 		return nil, nil
 	}
-	n := int(min(maxChains, max(minChains, most/chainLength)))
-	of, cancel := stretch{most, time.Now(), b.Time}, context.CancelFunc(func() {})
-	inner := ctx
+	if b.Evaluations > 0 {
+		b.Evaluations = min(b.Evaluations, e.m.b.Evaluations-e.m.evals.Load())
+	}
+	o, inner, cancel := AnnealDefaults(), ctx, context.CancelFunc(func() {})
+	o.Chains = maxChains
+	for _, most := range []int64{b.Evaluations, b.Steps} {
+		if most > 0 {
+			o.Chains = int(min(int64(o.Chains), max(minChains, most/chainLength)))
+		}
+	}
 	if b.Time > 0 {
-		n = min(n, max(1, e.m.p.Workers)) // chains that waited for others would find the time over
+		o.Chains = min(o.Chains, max(1, e.m.p.Workers)) // chains that waited for others would find the time over
 		inner, cancel = context.WithTimeout(ctx, b.Time)
 	}
 	defer cancel()
-	a, ends := NewAnneal(AnnealDefaults()), make([]*shelf, n)
-	err := eachOf(n, e.m.p.Workers, func(i int) error {
-		of, end := of, newShelf(e.m.p)
-		if most < math.MaxInt64 {
-			of.most = share(most, n, i)
-		}
-		ends[i] = end
-		if err := a.chain(inner, e.m, end, seed, i, of); err != nil && (inner.Err() == nil || ctx.Err() != nil) {
-			return err
-		}
-		return nil
-	})
+	ends, err := NewAnneal(o).chains(inner, e.m, b, time.Now(), seed)
+	if inner.Err() != nil && ctx.Err() == nil {
+		err = nil // its part of the time is over
+	}
 	var out []Solution
 	for _, end := range ends {
-		if end == nil {
-			continue
-		}
 		if x := end.best(); x.Node != nil {
 			out = append(out, x)
 		}

@@ -243,9 +243,9 @@ func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail st
 }
 
 // unroll unrolls the pure loops of the group around the innermost level when they
-// are at most so many iterations of constant number, so that what they hold fits registers, and
-// reports whether they are; reductions move outside them. Loops that moved inwards
-// whole count too: theirs is the vector's number of iterations then.
+// are at most so many iterations of constant number, so that what they hold fits
+// registers, and reports whether they are; reductions move outside them. Loops that
+// moved inwards whole count too: theirs is the vector's number of iterations then.
 func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	group := s.vars[:loops]
 	product, constant := int64(1), true

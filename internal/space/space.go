@@ -50,6 +50,7 @@ type node struct {
 	spills     bool      // computing more of it reads more of an input or output
 	onlyInline bool      // pointwise among pointwise Funcs: inlining is the only choice
 	given      bool      // nothing to decide: an input, or a Func that nothing reads
+	reduces    bool      // has a stage with reduction loops
 }
 
 // consumer is one edge from the consumer's side.
@@ -142,6 +143,7 @@ func (sp *Space) link() error {
 				}
 			}
 			st.ordered = impure > 1 && !st.Associative
+			n.reduces = n.reduces || impure > 0
 			sp.stages = append(sp.stages, st)
 		}
 	}
@@ -225,12 +227,8 @@ func (sp *Space) derive() {
 
 // unrollLimit is how many vectors of a stage are unrolled at most.
 func (sp *Space) unrollLimit(st *stage) int64 {
-	reduces := func(f int) bool {
-		return slices.ContainsFunc(sp.nodes[f].Stages, func(s pipeline.Stage) bool {
-			return slices.ContainsFunc(s.Loops, func(l pipeline.Loop) bool { return !l.Pure })
-		})
-	}
-	if !reduces(st.fn) && !slices.ContainsFunc(st.Edges, func(e pipeline.Edge) bool { return reduces(e.Producer) }) {
+	reads := func(e pipeline.Edge) bool { return sp.nodes[e.Producer].reduces }
+	if !sp.nodes[st.fn].reduces && !slices.ContainsFunc(st.Edges, reads) {
 		return sp.o.UnrollLimit
 	}
 	if sp.o.SumsLimit > 0 {
