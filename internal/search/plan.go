@@ -9,6 +9,7 @@ import (
 type plan struct {
 	sp    *space.Space
 	base  *space.State     // what it decides stays, whatever the plan says
+	from  *space.State     // what the plan was opened from, nil for none
 	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
 	tasks []space.Decision // by Func
 	block []space.Decision // by Func
@@ -23,7 +24,7 @@ func newPlan(sp *space.Space) *plan {
 // planOf opens the trace of a state, for changing below base.
 func planOf(base, s *space.State) *plan {
 	p := newPlan(s.Space())
-	p.base = base
+	p.base, p.from = base, s
 	for _, d := range s.Trace() {
 		switch d.Kind {
 		case space.Tasks:
@@ -51,7 +52,11 @@ func (p *plan) state() *space.State {
 			trace = append(trace, p.block[f])
 		}
 	}
-	s, _, err := p.base.Replay(trace, space.Nearest)
+	begin := p.base
+	if p.from != nil {
+		begin = p.from.Shared(begin, trace)
+	}
+	s, _, err := begin.Replay(trace, space.Nearest)
 	if err != nil {
 		panic(err) // only a Func that is not there, which a plan cannot name
 	}

@@ -87,6 +87,50 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 	return s, repaired, nil
 }
 
+// Shared is the last state on the way from base to s that a replay of trace from base
+// may begin at instead, for the trace says of all that is decided until there what s
+// does. It is base where s is not below it.
+func (s *State) Shared(base *State, trace []Decision) *State {
+	if s == base || s.parent == nil {
+		return base
+	}
+	var steps [128]*State
+	way := steps[:0]
+	// The last step is never shared: with it the blocks of s would be.
+	for t := s.parent; t != base; t = t.parent {
+		if t.parent == nil {
+			return base
+		}
+		way = append(way, t)
+	}
+	var store [128]*Decision
+	wanted := append(store[:0], make([]*Decision, 2*len(s.sp.nodes))...) // by Func and kind
+	slot := func(d *Decision) **Decision {
+		if d.Kind == Tasks {
+			return &wanted[2*d.Func+1]
+		}
+		return &wanted[2*d.Func]
+	}
+	for i := range trace {
+		if trace[i].Kind != Block {
+			*slot(&trace[i]) = &trace[i]
+		}
+	}
+	for _, t := range slices.Backward(way) {
+		d := t.decision()
+		if w := *slot(d); w == nil || !w.same(d) {
+			return t.parent
+		}
+	}
+	return s.parent
+}
+
+// same holds for decisions, of one Func and no blocks, that mean the same.
+func (d *Decision) same(e *Decision) bool {
+	return d.Kind == e.Kind && d.Vector == e.Vector && d.Store.Equal(e.Store) && d.Compute.Equal(e.Compute) &&
+		(d.Task == nil) == (e.Task == nil) && slices.Equal(d.Task, e.Task)
+}
+
 // follow takes the legal action nearest to want and says whether it is want
 // itself. A nil want is to compute at root, or the first choice of tasks.
 func (s *State) follow(want *Decision, f int, kind Kind) (*State, bool) {

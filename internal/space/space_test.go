@@ -496,6 +496,54 @@ func TestStepsShorterThanVectors(t *testing.T) {
 	}
 }
 
+// A replay that begins where a trace parts from the state it was read off ends where one
+// from further up does.
+func TestShared(t *testing.T) {
+	sp, err := New(pipelinetest.Described(t, "harris.h21"), Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewSource(5))
+	further := 0
+	for range 100 {
+		s, other := rollout(sp.Start(), rng), rollout(sp.Start(), rng)
+		base := sp.Start()
+		if rng.Intn(2) > 0 {
+			for base = s.Parent(); base.Depth() > 6; base = base.Parent() {
+			}
+		}
+		f := rng.Intn(sp.Funcs())
+		var trace []Decision
+		for _, from := range []struct {
+			*State
+			take bool
+		}{{s, false}, {other, true}} {
+			for _, d := range from.Trace() {
+				if (d.Func == f) == from.take {
+					trace = append(trace, d)
+				}
+			}
+		}
+		begin := s.Shared(base, trace)
+		if begin.Depth() > base.Depth() {
+			further++
+		}
+		want, _, err := base.Replay(trace, Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := begin.Replay(trace, Nearest); err != nil || got.Key() != want.Key() {
+			t.Fatalf("%v, from depth %d:\n%v\nand from depth %d:\n%v", err, begin.Depth(), got, base.Depth(), want)
+		}
+		if other.Shared(s, trace) != s {
+			t.Error("a state that is not above another is shared with it")
+		}
+	}
+	if further < 50 {
+		t.Errorf("only %d of 100 begin further down", further)
+	}
+}
+
 func FuzzParseTrace(f *testing.F) {
 	b := toy(64, 64, 2, 2)
 	sp, err := New(b, Defaults(2))
