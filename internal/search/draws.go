@@ -52,7 +52,8 @@ func (Draws) Search(ctx context.Context, p Problem, b Budget, seed int64) (Resul
 
 // AnnealOptions set a simulated annealing.
 type AnnealOptions struct {
-	// Chains run side by side, each with its part of the budget. Default 8.
+	// Chains run side by side, each with its part of the budget. Where that is of time
+	// alone there are no more of them than workers: others would find it over. Default 8.
 	Chains int
 	// Start is how many nodes are sampled for a chain to start at the best of.
 	// Default 16.
@@ -116,6 +117,9 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 // each found.
 func (a *Anneal) chains(ctx context.Context, m *meter, b Budget, begun time.Time, seed int64) ([]*shelf, error) {
 	n := a.o.Chains
+	if b.Evaluations == 0 && b.Steps == 0 {
+		n = min(n, max(1, m.p.Workers))
+	}
 	ends := make([]*shelf, n)
 	for i := range ends {
 		ends[i] = newShelf(m.p)

@@ -140,9 +140,6 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 	}
 	o, inner, cancel := AnnealDefaults(), ctx, context.CancelFunc(func() {})
 	o.Chains = maxChains
-	if b.Evaluations == 0 && b.Steps == 0 {
-		o.Chains = min(maxChains, max(1, e.m.p.Workers)) // chains that waited for others would find the time over
-	}
 	for _, most := range []int64{b.Evaluations, b.Steps} {
 		if most > 0 {
 			o.Chains = int(min(int64(o.Chains), max(minChains, most/chainLength)))
