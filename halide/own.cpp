@@ -4,7 +4,9 @@
 #include "own.h"
 
 #include <algorithm>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "directives.h"
 #include "modes.h"
@@ -52,14 +54,58 @@ std::string align_word(LoopAlignStrategy a) {
     return "auto";
 }
 
+std::map<std::string, Function> environment(const Pipeline &pipeline, std::vector<Function> *outputs) {
+    for (const Func &f : pipeline.outputs()) outputs->push_back(f.function());
+    return Internal::build_environment(*outputs);
+}
+
+// What a pipeline promises of its callers' buffers (dim(d).set_bounds, set_stride,
+// set_host_alignment), in words that two builds share.
+class Promises : public Internal::IRGraphVisitor {
+    using IRGraphVisitor::visit;
+    void visit(const Internal::Call *op) override {
+        IRGraphVisitor::visit(op);
+        if (op->param.defined()) add(op->param);
+    }
+
+    static std::string text(const Expr &e) {
+        if (!e.defined()) return "-";
+        std::ostringstream out;
+        out << Internal::simplify(e);
+        static const std::regex counter("\\$[0-9]+");
+        return std::regex_replace(out.str(), counter, "");
+    }
+
+    void add(const Parameter &p) {
+        if (!p.is_buffer()) return;
+        std::string all = std::to_string(p.host_alignment());
+        for (int d = 0; d < p.dimensions(); d++) {
+            for (const Expr &e : {p.min_constraint(d), p.extent_constraint(d), p.stride_constraint(d)}) {
+                all += " " + text(e);
+            }
+        }
+        of[base_name(p.name())] = all;
+    }
+
+public:
+    std::map<std::string, std::string> of;  // by buffer
+
+    explicit Promises(const std::map<std::string, Function> &env) {
+        for (const auto &f : env) {
+            f.second.accept(this);
+            for (const Parameter &p : f.second.output_buffers()) add(p);
+        }
+    }
+};
+
 class Reader {
 public:
     Reader(const Pipeline &ours, const Pipeline &theirs) {
         std::vector<Function> outputs;
-        for (const Func &f : theirs.outputs()) outputs.push_back(f.function());
-        env = Internal::build_environment(outputs);
+        env = environment(theirs, &outputs);
         order = Internal::topological_order(outputs, env);
         match(Scheduler(ours).order());
+        promises(ours);
     }
 
     Json answer() {
@@ -104,6 +150,17 @@ private:
                 names[n] = candidates[k];
             } else {
                 note(n + " is made by the schedule itself (rfactor or another algorithm) and has no counterpart");
+            }
+        }
+    }
+
+    void promises(const Pipeline &ours) {
+        std::vector<Function> outputs;
+        auto plain = Promises(environment(ours, &outputs)).of;
+        for (const auto &p : Promises(env).of) {
+            auto it = plain.find(p.first);
+            if (it != plain.end() && it->second != p.second) {
+                note("the schedule sets bounds, strides or the alignment of " + p.first + ", which is left out");
             }
         }
     }
@@ -197,6 +254,9 @@ private:
                              dim.for_type == Internal::ForType::Vectorized ? "vectorize" :
                              dim.for_type == Internal::ForType::Unrolled   ? "unroll" :
                                                                              nullptr;
+            if (dim.partition_policy != Partition::Auto) {
+                note(f.name() + " says where its loop over " + short_name(dim.var) + " is partitioned, which is left out");
+            }
             if (!op) continue;
             emit(directive(op, f, index).set("vars", Json(std::vector<std::string>{short_name(dim.var)})));
         }
@@ -250,6 +310,9 @@ private:
         // A level never set means the one before it.
         if (store.defined() && !store.match(compute)) level(f, "store_at", "store_root", store);
         if (hoist.defined() && !hoist.match(store)) level(f, "hoist_storage", "hoist_storage_root", hoist);
+        if (sched.async() || sched.memoized() || sched.ring_buffer().defined()) {
+            note(f.name() + " is asynchronous, memoized or in a ring buffer, which is left out");
+        }
         if (sched.memory_type() == MemoryType::Stack) emit(directive("store_in", f).set("word", "stack"));
         if (sched.memory_type() == MemoryType::Heap) emit(directive("store_in", f).set("word", "heap"));
         if (sched.memory_type() == MemoryType::Register) emit(directive("store_in", f).set("word", "register"));

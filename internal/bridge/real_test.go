@@ -184,6 +184,27 @@ func TestReadsOwnSchedules(t *testing.T) {
 	})
 }
 
+// What a hand-written schedule says beyond directives is said to be left out, and what
+// the algorithm itself promises is not.
+func TestOwnSchedulesThatSayMore(t *testing.T) {
+	source := filepath.Join("..", "..", "halide", "testdata", "own_generator.cpp")
+	everyVersion(t, func(t *testing.T, version string) {
+		for also, want := range map[string]string{
+			"nothing": "", "extent": "alignment of output", "stride": "alignment of input", "alignment": "alignment of output",
+			"async": "asynchronous", "partition": "partitioned", "specialize": "specialized",
+		} {
+			own, err := openApp(t, version, source, Options{Params: []Param{{Name: "also", Value: also}}}).Own(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(own.Notes, "; ")
+			if own.Complete != (want == "") || !strings.Contains(notes, want) {
+				t.Errorf("with %s: complete %v, %q", also, own.Complete, notes)
+			}
+		}
+	})
+}
+
 // Histogram equalisation turns floats into integers, some of which lie on the edge of
 // two: its hand-written schedule and the plain one differ there unless floats are strict.
 func TestStrictFloatsMakeIntegersExact(t *testing.T) {

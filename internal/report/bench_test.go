@@ -148,6 +148,14 @@ func TestBenchFiles(t *testing.T) {
 	if got := back.Summary.Apps[1].Cells[1].Seconds; math.Abs(got-0.026) > 1e-12 || !back.Ended || back.Manifest.Options.Divide != 10 {
 		t.Errorf("read back %v, %+v", got, back.Manifest)
 	}
+	plot, err := os.ReadFile(filepath.Join(dir, "ratio.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Every text is given its width, or a machine with another font draws it over the bars.
+	if texts, fixed := strings.Count(string(plot), "<text "), strings.Count(string(plot), "textLength="); texts == 0 || fixed != texts {
+		t.Errorf("%d of %d texts of the plot have their width", fixed, texts)
+	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	if err != nil {
 		t.Fatal(err)

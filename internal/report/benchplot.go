@@ -1,10 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
+	"html"
 	"image/color"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -222,8 +225,37 @@ func (p *benchPlot) draw(w io.Writer, format string) error {
 	if err != nil {
 		return err
 	}
-	_, err = to.WriteTo(w)
+	if format != "svg" {
+		_, err = to.WriteTo(w)
+		return err
+	}
+	var svg bytes.Buffer
+	if _, err = to.WriteTo(&svg); err != nil {
+		return err
+	}
+	_, err = w.Write(anyFont(svg.Bytes(), chart.Title.TextStyle.Font))
 	return err
+}
+
+// svgText is a piece of text of an SVG: what stands before its font's family and size,
+// the size, in points, and the text.
+var svgText = regexp.MustCompile(`(<text [^>]*style=")font-family:[^;"]*;([^"]*font-size:([0-9.]+)px")>([^<]*)<`)
+
+// anyFont makes every text of the svg as wide as it is in the font that the chart was laid
+// out for, and names fonts of the same widths: the reader's machine need not have that one,
+// and a wider one would run into the axis.
+func anyFont(svg []byte, f font.Font) []byte {
+	return svgText.ReplaceAllFunc(svg, func(found []byte) []byte {
+		part := svgText.FindSubmatch(found)
+		size, err := strconv.ParseFloat(string(part[3]), 64)
+		if err != nil {
+			return found
+		}
+		face := font.DefaultCache.Lookup(f, vg.Points(size))
+		width := face.Width(html.UnescapeString(string(part[4])))
+		return fmt.Appendf(nil, `%sfont-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif;%s textLength="%.5g" lengthAdjust="spacingAndGlyphs">%s<`,
+			part[1], part[2], width.Points(), part[4])
+	})
 }
 
 // evenTicks are four to eight round numbers, each with its label.

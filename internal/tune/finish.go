@@ -257,7 +257,9 @@ func (t *tuner) keepOwn(ctx context.Context, out string) error {
 }
 
 // raceBaselines compares the winner with each baseline, and says how sure that is;
-// where there is none it is checked and timed once in a fresh process. An own schedule that could only be raced as it stands wins where it is clearly faster.
+// where there is none it is checked and timed once in a fresh process. Where the search
+// began with the Generator's own schedule, that is what is handed back if it is clearly
+// faster: what directives make of it may be slower than the schedule as it stands.
 func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	rivals, err := t.baselines(ctx, func() (string, error) { return os.MkdirTemp(t.scratch, "baseline-") })
 	if err != nil {
@@ -298,7 +300,7 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	t.report.Rounds, t.report.Thrown = race.Rounds, race.Thrown
 	t.report.Final = race.Lanes[0].Best().Seconds()
 	lead := 0
-	if t.ownStands {
+	if slices.Contains(t.o.Seeds, own) {
 		lead = leadOfOwn(rng, race, rivals)
 	}
 	if lead > 0 {
