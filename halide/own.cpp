@@ -24,6 +24,12 @@ std::string base_name(const std::string &name) {
     return name.substr(0, name.find('$'));
 }
 
+std::string stem(const std::string &name) {
+    std::string base = base_name(name);
+    size_t end = base.find_last_not_of("0123456789");
+    return end == std::string::npos ? base : base.substr(0, end + 1);
+}
+
 std::string short_name(const std::string &loop) {
     size_t dot = loop.rfind('.');
     return dot == std::string::npos ? loop : loop.substr(dot + 1);
@@ -90,10 +96,10 @@ class Promises : public Internal::IRGraphVisitor {
 public:
     std::map<std::string, std::string> of;  // by buffer
 
-    explicit Promises(const std::map<std::string, Function> &env) {
-        for (const auto &f : env) {
-            f.second.accept(this);
-            for (const Parameter &p : f.second.output_buffers()) add(p);
+    Promises(const std::map<std::string, Function> &env, const std::vector<Function> &outputs) {
+        for (const auto &f : env) f.second.accept(this);
+        for (const Function &f : outputs) {
+            for (const Parameter &p : f.output_buffers()) add(p);
         }
     }
 };
@@ -105,7 +111,7 @@ public:
         env = environment(theirs, &outputs);
         order = Internal::topological_order(outputs, env);
         match(Scheduler(ours).order());
-        promises(ours);
+        promises(ours, outputs);
     }
 
     Json answer() {
@@ -132,32 +138,52 @@ private:
     std::map<std::string, Function> env;
     std::vector<std::string> order;
     std::map<std::string, std::string> names;  // their name -> ours
+    std::set<std::string> taken;               // names of ours
     std::vector<Function> made;                // wrappers and clones
     Json directives = Json::array();
     std::vector<std::string> notes;
 
     void note(const std::string &what) { notes.push_back(what); }
 
-    // Funcs of the two builds belong together in order among those of one base name.
+    // Funcs of the two builds belong together in order among those of one base name; what
+    // Halide numbers in another way (lambda_0), in order among what is left of one stem.
     void match(const std::vector<std::string> &ours) {
         std::map<std::string, std::vector<std::string>> pool;
-        for (const auto &n : ours) pool[base_name(n)].push_back(n);
-        std::map<std::string, size_t> used;
+        for (const auto &n : ours) {
+            pool[base_name(n)].push_back(n);
+            taken.insert(n);
+        }
+        std::vector<std::string> alone;
         for (const auto &n : order) {
             auto &candidates = pool[base_name(n)];
-            size_t k = used[base_name(n)]++;
-            if (k < candidates.size()) {
-                names[n] = candidates[k];
+            if (!candidates.empty()) {
+                names[n] = candidates.front();
+                candidates.erase(candidates.begin());
             } else {
-                note(n + " is made by the schedule itself (rfactor or another algorithm) and has no counterpart");
+                alone.push_back(n);
             }
+        }
+        std::map<std::string, std::vector<std::string>> left;
+        for (const auto &n : ours) {
+            const auto &rest = pool[base_name(n)];
+            if (std::find(rest.begin(), rest.end(), n) != rest.end()) left[stem(n)].push_back(n);
+        }
+        for (const auto &n : alone) {
+            auto &candidates = left[stem(n)];
+            if (candidates.empty()) {
+                note(n + " is made by the schedule itself (rfactor or another algorithm) and has no counterpart");
+                continue;
+            }
+            names[n] = candidates.front();
+            candidates.erase(candidates.begin());
         }
     }
 
-    void promises(const Pipeline &ours) {
-        std::vector<Function> outputs;
-        auto plain = Promises(environment(ours, &outputs)).of;
-        for (const auto &p : Promises(env).of) {
+    void promises(const Pipeline &ours, const std::vector<Function> &outputs) {
+        std::vector<Function> our_outputs;
+        auto our_env = environment(ours, &our_outputs);
+        auto plain = Promises(our_env, our_outputs).of;
+        for (const auto &p : Promises(env, outputs).of) {
             auto it = plain.find(p.first);
             if (it != plain.end() && it->second != p.second) {
                 note("the schedule sets bounds, strides or the alignment of " + p.first + ", which is left out");
@@ -181,6 +207,13 @@ private:
     }
     void emit(Json d) { directives.push(std::move(d)); }
 
+    // A clone has the base name of what it is a clone of.
+    std::string fresh(const std::string &base) {
+        std::string name = base;
+        for (int i = 1; !taken.insert(name).second; i++) name = base + "_" + std::to_string(i);
+        return name;
+    }
+
     void wrappers(const Function &f) {
         std::map<std::string, std::vector<std::string>> consumers;
         std::map<std::string, Function> by_name;
@@ -190,9 +223,9 @@ private:
             if (!w.first.empty()) consumers[g.name()].push_back(ours(w.first));
         }
         for (const auto &w : by_name) {
-            names[w.first] = base_name(w.first);
+            names[w.first] = fresh(base_name(w.first));
             Json d = directive(w.second.is_wrapper() ? "in" : "clone_in", f);
-            d.set("as", base_name(w.first));
+            d.set("as", names[w.first]);
             auto it = consumers.find(w.first);
             if (it != consumers.end()) d.set("funcs", Json(it->second));
             emit(std::move(d));
@@ -254,11 +287,12 @@ private:
                              dim.for_type == Internal::ForType::Vectorized ? "vectorize" :
                              dim.for_type == Internal::ForType::Unrolled   ? "unroll" :
                                                                              nullptr;
-            if (dim.partition_policy != Partition::Auto) {
-                note(f.name() + " says where its loop over " + short_name(dim.var) + " is partitioned, which is left out");
-            }
             if (!op) continue;
             emit(directive(op, f, index).set("vars", Json(std::vector<std::string>{short_name(dim.var)})));
+        }
+        if (std::any_of(sched.dims().begin(), sched.dims().end(),
+                        [](const Internal::Dim &d) { return d.partition_policy != Partition::Auto; })) {
+            note(f.name() + " says which of its loops are partitioned, which is left out");
         }
         for (const auto &p : sched.prefetches()) {
             int64_t offset = 0;

@@ -148,7 +148,7 @@ func (sp *Space) NearSchedule(s schedule.Schedule) (Near, error) {
 			}
 		}
 	}
-	near, repaired, err := sp.Replay(trace, Nearest)
+	near, repaired, err := sp.Replay(trace, Inward)
 	if err != nil {
 		return Near{}, err
 	}

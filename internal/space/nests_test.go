@@ -13,10 +13,10 @@ import (
 // testdata/nests holds decisions, replayed on golden descriptions, with the loop
 // nest and the schedule they amount to. Commands:
 //
-//	replay pipeline=harris.h21 [cores=8] [adams]
+//	replay pipeline=harris.h21 [cores=8] [adams] [inward]
 //
-// replays the decisions of the input, taking the nearest legal ones, and prints
-// which Funcs were repaired, the nest, and the directives.
+// replays the decisions of the input, taking the nearest legal ones, and prints which
+// Funcs were repaired, the nest, and the directives.
 func TestNests(t *testing.T) {
 	datadriven.RunTest(t, "testdata/nests", func(t *testing.T, d *datadriven.TestData) string {
 		if d.Cmd != "replay" {
@@ -35,7 +35,11 @@ func TestNests(t *testing.T) {
 		if err != nil {
 			return fmt.Sprintln(err)
 		}
-		s, repaired, err := sp.Replay(trace, Nearest)
+		repair := Nearest
+		if d.HasArg("inward") {
+			repair = Inward
+		}
+		s, repaired, err := sp.Replay(trace, repair)
 		if err != nil {
 			return fmt.Sprintln(err)
 		}

@@ -51,7 +51,7 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 			if name == earlier {
 				f.candidates, f.err = t.remember(asking)
 			} else if *f = t.ask(asking, name); f.err == nil {
-				f.candidates, f.near = t.sown(name, *f)
+				t.sow(asking, name, f)
 			}
 			return nil
 		})
@@ -80,6 +80,9 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 			}
 		}
 		out = append(out, f.candidates...)
+		if f.space != nil {
+			t.spaces = append(t.spaces, f.space)
+		}
 		t.report.Seeds = append(t.report.Seeds, line)
 	}
 	return out, nil
@@ -91,7 +94,8 @@ type foreign struct {
 	partial    bool   // the schedule says less than the Generator's own
 	build      *build // with it, where there is one
 	candidates []search.Candidate
-	near       bool // the space has none that is the same
+	near       bool         // the space has none that is the same
+	space      *space.Space // that the candidates are of, where it is a further one
 	err        error
 }
 
@@ -151,20 +155,33 @@ func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error
 	return out, nil
 }
 
-// sown makes candidates of a foreign schedule. near says that the space has none that
-// is the same.
-func (t *tuner) sown(name string, f foreign) (out []search.Candidate, near bool) {
-	n, err := t.spaces[0].NearSchedule(f.schedule)
-	if err == nil && n.Exact && !f.partial {
-		return []search.Candidate{candidate(n.State, seedOrigin+name)}, false
+// sow makes candidates of a foreign schedule. One that clones, wraps or factors Funcs is
+// looked for in the space of the pipeline as it then is, which is searched, too.
+func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
+	sp := t.spaces[0]
+	if head := f.schedule.Structure(); len(head) > 0 && t.restructures() {
+		if p, err := t.gen.Describe(ctx, head...); err == nil && !unnameable(p) {
+			if of, err := space.New(p, t.spaceOptions); err == nil {
+				sp = of
+			}
+		}
 	}
-	if !f.partial {
-		out = append(out, search.Candidate{Schedule: f.schedule, Origin: seedOrigin + name, Hash: f.schedule.Hash()})
+	n, err := sp.NearSchedule(f.schedule)
+	f.near = err != nil || !n.Exact || f.partial
+	if f.near && !f.partial {
+		f.candidates = append(f.candidates, search.Candidate{Schedule: f.schedule, Origin: seedOrigin + name, Hash: f.schedule.Hash()})
 	}
-	if err == nil {
-		out = append(out, candidate(n.State, nearOrigin+name))
+	if err != nil {
+		return // a partial one may have nothing near it either
 	}
-	return out, true // a partial one may have nothing near it either
+	origin := seedOrigin
+	if f.near {
+		origin = nearOrigin
+	}
+	f.candidates = append(f.candidates, candidate(n.State, origin+name))
+	if sp != t.spaces[0] {
+		f.space = sp
+	}
 }
 
 // candidate is a complete state that did not come from a strategy.

@@ -1,12 +1,16 @@
 package tune
 
 import (
+	"fmt"
 	"math/rand"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tunedb"
 )
@@ -47,5 +51,46 @@ func TestEarlierIsPlayedAgain(t *testing.T) {
 	}
 	if want := state.Schedule().Hash(); len(got) != 1 || got[0].Hash != want || got[0].Origin != "seed:earlier" {
 		t.Errorf("got %+v, want %x alone", got, want)
+	}
+}
+
+// The hand-written schedule of box_blur wraps a Func: its seed is of the pipeline as it
+// is then, which is searched as well, unless Funcs are to be left as they are.
+func TestSeedsAreLookedForInTheirOwnStructure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	gen, err := bridge.Open(t.Context(), bridge.Options{Path: "../../apps/box_blur/box_blur_generator.cpp", Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := gen.Own(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	structure := func(s schedule.Schedule) string { return fmt.Sprint(s.Structure()) }
+	if head := structure(o.Schedule); !strings.Contains(head, ".in(") {
+		t.Fatalf("the hand-written schedule begins with %s", head)
+	}
+	for _, restructure := range []bool{true, false} {
+		options := Defaults()
+		options.Restructure = restructure
+		tu := &tuner{o: options, gen: gen}
+		if tu.pipe, err = gen.Describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := tu.makeSpaces(t.Context(), space.Defaults(2)); err != nil {
+			t.Fatal(err)
+		}
+		f := foreign{schedule: o.Schedule, partial: !o.Complete}
+		tu.sow(t.Context(), own, &f)
+		if found := f.space != nil; found != restructure {
+			t.Errorf("restructure %v: in a space of its own: %v", restructure, found)
+		}
+		for _, c := range f.candidates {
+			if c.State != nil && (c.State.Space() != f.space || structure(c.Schedule) != structure(o.Schedule)) {
+				t.Errorf("restructure %v: found %s", restructure, c.Schedule)
+			}
+		}
 	}
 }

@@ -22,9 +22,9 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	if err != nil {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
 	}
-	t.spaces = []*space.Space{plain}
+	t.spaces, t.spaceOptions = []*space.Space{plain}, so
 	directives := slices.Concat(plain.Cloning(), plain.Packing(), plain.Factoring(!t.checksExactly()))
-	if len(directives) == 0 || !t.o.Restructure || search.Measures(t.o.Search) {
+	if len(directives) == 0 || !t.restructures() {
 		return nil
 	}
 	p, err := t.gen.Describe(ctx, directives...)
@@ -47,6 +47,9 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	t.spaces = append(t.spaces, restructured)
 	return nil
 }
+
+// restructures says whether the pipeline's Funcs may be cloned, wrapped and factored.
+func (t *tuner) restructures() bool { return t.o.Restructure && !search.Measures(t.o.Search) }
 
 // unnameable holds where a reduction loop has a dot in its name: Halide 19 calls those so
 // that are left of a split after rfactor, and refuses the name in directives.

@@ -58,17 +58,18 @@ func firstLine(path string) string {
 
 // tuner is one run.
 type tuner struct {
-	o        Options
-	events   Events
-	gen      *bridge.Generator
-	pipe     *pipeline.Pipeline
-	spaces   []*space.Space // the pipeline's as it stands, then restructured
-	inputs   []bridge.Input
-	scratch  string // everything of this run that nobody keeps
-	server   *bridge.Server
-	ref      *bridge.Reference
-	recorder *tunedb.Recorder
-	made     map[string]*build // other schedulers', by name
+	o            Options
+	events       Events
+	gen          *bridge.Generator
+	pipe         *pipeline.Pipeline
+	spaces       []*space.Space // the pipeline's as it stands, then restructured, then as seeds restructure it
+	spaceOptions space.Options  // of each of them
+	inputs       []bridge.Input
+	scratch      string // everything of this run that nobody keeps
+	server       *bridge.Server
+	ref          *bridge.Reference
+	recorder     *tunedb.Recorder
+	made         map[string]*build // other schedulers', by name
 	// ownStands says that directives cannot say the Generator's own schedule, which is a
 	// seed: it is raced as it stands.
 	ownStands bool
