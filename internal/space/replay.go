@@ -17,7 +17,7 @@ const (
 	// Inward is Nearest, but for a Func that may not be inlined: it is computed inside
 	// the innermost loops that its consumers share and not at root. What is nearer to
 	// inlining in a schedule that somebody wrote is no better to search from: with
-	// changed traces an ensemble's best of nl_means is a seventh dearer.
+	// changed traces an ensemble's best of nl_means is an eighth dearer.
 	Inward
 )
 
