@@ -103,8 +103,8 @@ public:
 // Far more than the definitions of ordinary pipelines, far less than takes long.
 constexpr double kMaxTree = 1e6;
 
-// Halide up to 20 notes in the list of splits that rfactor turned a reduction
-// loop into a pure one.
+}  // namespace
+
 bool is_purified(const Split &split) {
 #if HALIDE_VERSION_MAJOR < 21
     return split.split_type == Split::PurifyRVar;
@@ -113,8 +113,6 @@ bool is_purified(const Split &split) {
     return false;
 #endif
 }
-
-}  // namespace
 
 Uses uses_of(const Expr &body, const std::vector<std::string> &args) {
     Look look(args);

@@ -24,6 +24,10 @@ Halide::Expr without_promises(const Halide::Expr &e);
 // it would be huge, as sorting networks are: Halide's analysis walks a tree.
 Halide::Expr tamed(const Halide::Expr &e);
 
+// Halide up to 20 notes in the list of splits that rfactor turned a reduction loop into
+// a pure one.
+bool is_purified(const Halide::Internal::Split &split);
+
 // The expression with a Func's pure definition in the place of calls to it.
 Halide::Expr inline_calls(const Halide::Expr &e, const Halide::Internal::Function &f);
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "describe_stage.h"
 #include "directives.h"
 #include "modes.h"
 
@@ -104,19 +105,75 @@ public:
     }
 };
 
+// Whether any value of an update calls a Func.
+bool calls(const Internal::Definition &update, const std::string &func) {
+    struct Look : public Internal::IRGraphVisitor {
+        std::string func;
+        bool found = false;
+        using IRGraphVisitor::visit;
+        void visit(const Internal::Call *op) override {
+            found = found || op->name == func;
+            IRGraphVisitor::visit(op);
+        }
+    } look;
+    look.func = func;
+    for (const Expr &e : update.values()) e.accept(&look);
+    return look.found;
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How far the arguments of calls go with a step of one variable, by how far with a step
+// of another: 0 where they depend on neither or not linearly.
+class Steps : public Internal::IRGraphVisitor {
+    using IRGraphVisitor::visit;
+    void visit(const Internal::Call *op) override {
+        for (const Expr &e : op->args) look(e);
+        IRGraphVisitor::visit(op);
+    }
+
+    // The rest of the variables cancel out.
+    static int64_t step(const Expr &e, const std::string &of, const std::string &other) {
+        Expr at = Internal::substitute(other, 0, e);
+        Expr by = Internal::simplify(Internal::substitute(of, 1, at) - Internal::substitute(of, 0, at));
+        auto c = Internal::as_const_int(by);
+        return c ? *c : 0;
+    }
+
+    void look(const Expr &e) {
+        if (ratio || !e.type().is_int() || !Internal::expr_uses_var(e, outer) || !Internal::expr_uses_var(e, inner)) return;
+        int64_t in = step(e, inner, outer);
+        if (in) ratio = step(e, outer, inner) / in;
+    }
+
+    std::string outer, inner;
+
+public:
+    int64_t ratio = 0;
+    Steps(const Internal::Definition &update, const std::string &outer, const std::string &inner)
+        : outer(outer), inner(inner) {
+        for (const Expr &e : update.args()) look(e);
+        for (const Expr &e : update.values()) e.accept(this);
+    }
+};
+
 class Reader {
 public:
     Reader(const Pipeline &ours, const Pipeline &theirs) {
-        std::vector<Function> outputs;
+        std::vector<Function> outputs, our_outputs;
         env = environment(theirs, &outputs);
         order = Internal::topological_order(outputs, env);
+        our_env = environment(ours, &our_outputs);
+        find_partial();
         match(Scheduler(ours).order());
-        promises(ours, outputs);
+        for (const auto &n : names) match_loops(env.at(n.first), our_env.at(n.second));
+        promises(outputs, our_outputs);
     }
 
     Json answer() {
-        // Wrappers first: other directives name them. Then each Func after its
-        // consumers, whose loops its levels name.
+        // What makes Funcs comes first: other directives name them. Then each Func after
+        // its consumers, whose loops its levels name.
+        for (size_t i = order.size(); i-- > 0;) factored(env.at(order[i]));
         for (size_t i = order.size(); i-- > 0;) wrappers(env.at(order[i]));
         std::vector<Function> funcs;
         for (size_t i = order.size(); i-- > 0;) {
@@ -135,9 +192,18 @@ public:
     }
 
 private:
-    std::map<std::string, Function> env;
+    using Loops = std::map<std::string, std::string>;
+    struct Update {
+        std::string func;
+        int index;
+    };
+
+    std::map<std::string, Function> env, our_env;
     std::vector<std::string> order;
     std::map<std::string, std::string> names;  // their name -> ours
+    std::map<std::string, Loops> loops;        // by their Func: its own loops' names -> ours
+    std::map<std::string, Update> partial;     // what rfactor made -> of what
+    std::set<std::pair<std::string, int>> unread;  // updates whose rfactor cannot be told
     std::set<std::string> taken;               // names of ours
     std::vector<Function> made;                // wrappers and clones
     Json directives = Json::array();
@@ -155,6 +221,7 @@ private:
         }
         std::vector<std::string> alone;
         for (const auto &n : order) {
+            if (partial.count(n)) continue;
             auto &candidates = pool[base_name(n)];
             if (!candidates.empty()) {
                 names[n] = candidates.front();
@@ -171,7 +238,7 @@ private:
         for (const auto &n : alone) {
             auto &candidates = left[stem(n)];
             if (candidates.empty()) {
-                note(n + " is made by the schedule itself (rfactor or another algorithm) and has no counterpart");
+                note(n + " is made by the schedule itself and has no counterpart");
                 continue;
             }
             names[n] = candidates.front();
@@ -179,9 +246,147 @@ private:
         }
     }
 
-    void promises(const Pipeline &ours, const std::vector<Function> &outputs) {
-        std::vector<Function> our_outputs;
-        auto our_env = environment(ours, &our_outputs);
+    // Halide calls what rfactor makes after the Func, whose update then reads it.
+    void find_partial() {
+        for (const auto &f : env) {
+            const std::string made_of = f.first + "_intm";
+            for (const auto &g : env) {
+                if (g.first != made_of && g.first.compare(0, made_of.size() + 1, made_of + "$") != 0) continue;
+                const auto &updates = f.second.updates();
+                for (size_t k = 0; k < updates.size(); k++) {
+                    if (calls(updates[k], g.first)) partial[g.first] = {f.first, (int)k};
+                }
+            }
+        }
+    }
+
+    // Vars and RDoms without a name are numbered on, too: the same dimension, and the
+    // same place in the same update's domain, is the same loop.
+    void match_loops(const Function &f, const Function &our) {
+        Loops &of = loops[f.name()];
+        for (size_t i = 0; i < f.args().size() && i < our.args().size(); i++) of[f.args()[i]] = our.args()[i];
+        for (size_t k = 0; k < f.updates().size() && k < our.updates().size(); k++) {
+            const auto &theirs = f.update((int)k).schedule().rvars(), &ours = our.update((int)k).schedule().rvars();
+            const bool whole = std::none_of(partial.begin(), partial.end(), [&](const auto &p) {
+                return p.second.func == f.name() && p.second.index == (int)k;
+            });
+            for (size_t i = 0; whole && i < theirs.size() && i < ours.size(); i++) of[theirs[i].var] = ours[i].var;
+        }
+    }
+
+    std::string loop(const std::string &func, const std::string &name) {
+        const std::string is = short_name(name);
+        const auto &of = loops[func];
+        auto it = of.find(is);
+        return it == of.end() ? is : it->second;
+    }
+
+    // An update that rfactor took apart: its loops that are left and those of what it made
+    // tell which were kept, and which one loop may have been split before.
+    void factored(const Function &f) {
+        for (const auto &p : partial) {
+            if (p.second.func != f.name()) continue;
+            const Function &g = env.at(p.first);
+            if (names.count(f.name()) && factored(f, g, p.second.index)) continue;
+            note(p.first + " is made by an rfactor that cannot be told from the loops there are");
+            unread.emplace(f.name(), p.second.index + 1);
+        }
+    }
+
+    using RVars = std::vector<Internal::ReductionVariable>;
+
+    bool factored(const Function &f, const Function &g, int k) {
+        auto our = our_env.find(names.at(f.name()));
+        const bool again = std::any_of(partial.begin(), partial.end(), [&](const auto &p) { return p.second.func == g.name(); });
+        if (our == our_env.end() || k >= (int)our->second.updates().size() || again) return false;
+        const RVars &before = our->second.update(k).schedule().rvars();
+        const RVars &outside = f.update(k).schedule().rvars(), &inside = g.update(0).schedule().rvars();
+        std::vector<std::string> vars(g.args().begin() + f.args().size(), g.args().end());
+        if (vars.size() != outside.size()) return false;
+
+        Loops of;
+        std::vector<std::string> left;
+        for (const auto &r : before) left.push_back(short_name(r.var));
+        std::vector<std::string> in_order = left;  // the loops as rfactor found them
+        const auto parts_outside = parts(outside, left, of), parts_inside = parts(inside, left, of);
+        if (!left.empty() || !parts_outside.empty() || !parts_inside.empty()) {
+            if (left.size() != 1 || parts_outside.size() != 1 || parts_inside.size() != 1) return false;
+            auto it = std::find(in_order.begin(), in_order.end(), left[0]);
+            const Expr &all = before[it - in_order.begin()].extent;
+            const auto *a = parts_outside[0], *b = parts_inside[0];
+            bool outer_outside = splits(all, a->extent, b->extent), inner_outside = splits(all, b->extent, a->extent);
+            if (outer_outside && inner_outside) {
+                const std::string &var = vars[a - outside.data()];  // what a is in what was made
+                outer_outside = steps(g, var, b->var, b->extent);
+                inner_outside = steps(g, b->var, var, a->extent);
+            }
+            if (outer_outside == inner_outside) return false;
+            const auto *outer = outer_outside ? a : b, *inner = outer_outside ? b : a;
+            Json d = directive("split", f, k + 1);
+            d.set("vars", Json(left));
+            d.set("new", Json(std::vector<std::string>{short_name(outer->var), short_name(inner->var)}));
+            d.set("ints", Json(std::vector<int64_t>{*Internal::as_const_int(inner->extent)}));
+            d.set("word", tail_word(TailStrategy::GuardWithIf));
+            emit(std::move(d));
+            *it = short_name(inner->var);
+            in_order.insert(it + 1, short_name(outer->var));
+        }
+        std::vector<std::string> kept;
+        for (const auto &r : outside) {
+            const std::string is = short_name(r.var);
+            kept.push_back(of.count(is) ? of.at(is) : is);
+        }
+        if (!std::is_sorted(kept.begin(), kept.end(), [&](const std::string &a, const std::string &b) {
+                return std::find(in_order.begin(), in_order.end(), a) < std::find(in_order.begin(), in_order.end(), b);
+            })) {
+            note(g.name() + " has its dimensions in another order");
+        }
+        names[g.name()] = fresh(base_name(names.at(f.name())) + "_intm");
+        Json d = directive("rfactor", f, k + 1);
+        d.set("vars", Json(kept));
+        d.set("new", Json(vars));
+        d.set("as", names[g.name()]);
+        emit(std::move(d));
+        loops[f.name()].insert(of.begin(), of.end());
+        loops[g.name()] = loops[f.name()];
+        return true;
+    }
+
+    // Takes out of left the loops that are there as they were, notes in of which is which,
+    // and gives the others. A loop of an RDom without a name is numbered on.
+    static std::vector<const Internal::ReductionVariable *> parts(const RVars &now, std::vector<std::string> &left, Loops &of) {
+        std::vector<const Internal::ReductionVariable *> out;
+        for (const auto &r : now) {
+            const std::string name = short_name(r.var);
+            auto it = std::find_if(left.begin(), left.end(), [&](const std::string &l) {
+                size_t a = l.find('$'), b = name.find('$');
+                return l == name || (a != std::string::npos && b != std::string::npos && stem(l) == stem(name) &&
+                                     l.substr(a) == name.substr(b));
+            });
+            if (it == left.end()) {
+                out.push_back(&r);
+                continue;
+            }
+            of[name] = *it;
+            left.erase(it);
+        }
+        return out;
+    }
+
+    // Whether a loop of that extent may have been split into an outer and an inner one.
+    static bool splits(const Expr &all, const Expr &outer, const Expr &inner) {
+        auto factor = Internal::as_const_int(inner), count = Internal::as_const_int(outer);
+        auto whole = Internal::as_const_int(all);
+        if (!factor) return false;
+        return whole && count ? ceil_div(*whole, *factor) == *count : !whole && !count;
+    }
+
+    // Whether the loops are walked as after a split by that factor.
+    static bool steps(const Function &g, const std::string &outer, const std::string &inner, const Expr &factor) {
+        return Steps(g.update(0), outer, inner).ratio == *Internal::as_const_int(factor);
+    }
+
+    void promises(const std::vector<Function> &outputs, const std::vector<Function> &our_outputs) {
         auto plain = Promises(our_env, our_outputs).of;
         for (const auto &p : Promises(env, outputs).of) {
             auto it = plain.find(p.first);
@@ -229,6 +434,7 @@ private:
             auto it = consumers.find(w.first);
             if (it != consumers.end()) d.set("funcs", Json(it->second));
             emit(std::move(d));
+            loops[w.first] = loops[f.name()];
             made.push_back(w.second);
         }
     }
@@ -248,8 +454,10 @@ private:
 
     void stage(const Function &f, const Internal::Definition &def, int index) {
         const auto &sched = def.schedule();
+        if (unread.count({f.name(), index})) return;
         if (!def.specializations().empty()) note(f.name() + " is specialized, which is left out");
         for (const auto &s : sched.splits()) {
+            if (description::is_purified(s)) continue;
             Json d;
             if (s.split_type == Internal::Split::SplitVar) {
                 int64_t factor = 0;
@@ -258,26 +466,26 @@ private:
                     continue;
                 }
                 d = directive("split", f, index);
-                d.set("vars", Json(std::vector<std::string>{short_name(s.old_var)}));
-                d.set("new", Json(std::vector<std::string>{short_name(s.outer), short_name(s.inner)}));
+                d.set("vars", Json(std::vector<std::string>{loop(f.name(), s.old_var)}));
+                d.set("new", Json(std::vector<std::string>{loop(f.name(), s.outer), loop(f.name(), s.inner)}));
                 d.set("ints", Json(std::vector<int64_t>{factor}));
                 d.set("word", tail_word(s.tail));
             } else if (s.split_type == Internal::Split::FuseVars) {
                 d = directive("fuse", f, index);
-                d.set("vars", Json(std::vector<std::string>{short_name(s.inner), short_name(s.outer)}));
-                d.set("new", Json(std::vector<std::string>{short_name(s.old_var)}));
+                d.set("vars", Json(std::vector<std::string>{loop(f.name(), s.inner), loop(f.name(), s.outer)}));
+                d.set("new", Json(std::vector<std::string>{loop(f.name(), s.old_var)}));
             } else {
                 d = directive("rename", f, index);
-                d.set("vars", Json(std::vector<std::string>{short_name(s.old_var)}));
-                d.set("new", Json(std::vector<std::string>{short_name(s.outer)}));
+                d.set("vars", Json(std::vector<std::string>{loop(f.name(), s.old_var)}));
+                d.set("new", Json(std::vector<std::string>{loop(f.name(), s.outer)}));
             }
             emit(std::move(d));
         }
-        std::vector<std::string> loops;
+        std::vector<std::string> in_order;
         for (const auto &dim : sched.dims()) {
-            if (dim.var != Var::outermost().name()) loops.push_back(short_name(dim.var));
+            if (dim.var != Var::outermost().name()) in_order.push_back(loop(f.name(), dim.var));
         }
-        if (loops.size() > 1) emit(directive("reorder", f, index).set("vars", Json(loops)));
+        if (in_order.size() > 1) emit(directive("reorder", f, index).set("vars", Json(in_order)));
         // Before the loop types: a vectorised or parallel reduction loop may need it.
         if (sched.atomic()) {
             emit(directive("atomic", f, index).set("flag", sched.override_atomic_associativity_test()));
@@ -288,7 +496,7 @@ private:
                              dim.for_type == Internal::ForType::Unrolled   ? "unroll" :
                                                                              nullptr;
             if (!op) continue;
-            emit(directive(op, f, index).set("vars", Json(std::vector<std::string>{short_name(dim.var)})));
+            emit(directive(op, f, index).set("vars", Json(std::vector<std::string>{loop(f.name(), dim.var)})));
         }
         if (std::any_of(sched.dims().begin(), sched.dims().end(),
                         [](const Internal::Dim &d) { return d.partition_policy != Partition::Auto; })) {
@@ -302,7 +510,7 @@ private:
             }
             Json d = directive("prefetch", f, index);
             d.set("funcs", Json(std::vector<std::string>{ours(p.name)}));
-            d.set("vars", Json(std::vector<std::string>{short_name(p.at), short_name(p.from)}));
+            d.set("vars", Json(std::vector<std::string>{loop(f.name(), p.at), loop(f.name(), p.from)}));
             d.set("ints", Json(std::vector<int64_t>{offset}));
             d.set("word", p.strategy == PrefetchBoundStrategy::Clamp       ? "clamp" :
                           p.strategy == PrefetchBoundStrategy::NonFaulting ? "non_faulting" :
@@ -324,13 +532,15 @@ private:
         Json at = Json::object();
         at.set("func", ours(level.func()));
         at.set("stage", stage_of(level));
-        at.set("loop", short_name(level.var().name()));
+        at.set("loop", loop(level.func(), level.var().name()));
         return at;
     }
 
     void level(const Function &f, const char *at_op, const char *root_op, LoopLevel l) {
         if (l.is_root()) {
             emit(directive(root_op, f));
+        } else if (!l.is_inlined() && !names.count(l.func())) {
+            note(f.name() + " is computed or stored in " + l.func() + ", which has no counterpart");
         } else if (!l.is_inlined()) {
             emit(directive(at_op, f).set("at", level_json(l)));
         }
@@ -357,7 +567,10 @@ private:
     void storage(const Function &f) {
         std::vector<std::string> dims;
         for (const auto &d : f.schedule().storage_dims()) dims.push_back(d.var);
-        if (dims != f.args() && !dims.empty()) emit(directive("reorder_storage", f).set("vars", Json(dims)));
+        if (dims != f.args() && !dims.empty()) {
+            for (auto &d : dims) d = loop(f.name(), d);
+            emit(directive("reorder_storage", f).set("vars", Json(dims)));
+        }
         for (const auto &d : f.schedule().storage_dims()) {
             auto one = [&](const char *op, const Expr &e) {
                 int64_t v = 0;
@@ -367,7 +580,7 @@ private:
                     return;
                 }
                 Json j = directive(op, f);
-                j.set("vars", Json(std::vector<std::string>{d.var}));
+                j.set("vars", Json(std::vector<std::string>{loop(f.name(), d.var)}));
                 j.set("ints", Json(std::vector<int64_t>{v}));
                 if (std::string(op) == "fold_storage") j.set("flag", d.fold_forward);
                 emit(std::move(j));
@@ -395,7 +608,7 @@ private:
                 note(f.name() + " is bound in " + b.var + " by more than constants");
                 continue;
             }
-            emit(d.set("vars", Json(std::vector<std::string>{b.var})));
+            emit(d.set("vars", Json(std::vector<std::string>{loop(f.name(), b.var)})));
         }
     }
 

@@ -163,31 +163,39 @@ func TestChecksAtASizeThatTilesFit(t *testing.T) {
 	})
 }
 
+// A hand-written schedule that directives can say is read whole, with what it factors, and
+// where nothing has a name in the Generator, so that two builds of it share none.
 func TestReadsOwnSchedules(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		g := openApp(t, version, appSource("harris"), Options{})
-		own, err := g.Own(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !own.Complete {
-			t.Fatalf("incomplete: %v", own.Notes)
-		}
-		s, _ := serveHarris(t, version, false, ServerOptions{})
-		c, err := s.Build(t.Context(), BuildRequest{Schedule: own.Schedule, Check: check})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Run(t.Context(), quick); err != nil {
-			t.Fatal(err)
+		for _, source := range []string{appSource("harris"), appSource("softmax"), ownSource("unnamed")} {
+			g := openApp(t, version, source, Options{})
+			own, err := g.Own(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !own.Complete {
+				t.Fatalf("%s is incomplete: %v", source, own.Notes)
+			}
+			s, _ := serve(t, g, ServerOptions{})
+			c, err := s.Build(t.Context(), BuildRequest{Schedule: own.Schedule, Check: check})
+			if err != nil {
+				t.Fatalf("%s: %v", source, err)
+			}
+			if _, err := c.Run(t.Context(), quick); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
+}
+
+func ownSource(name string) string {
+	return filepath.Join("..", "..", "halide", "testdata", name+"_generator.cpp")
 }
 
 // What a hand-written schedule says beyond directives is said to be left out, and what
 // the algorithm itself promises is not.
 func TestOwnSchedulesThatSayMore(t *testing.T) {
-	source := filepath.Join("..", "..", "halide", "testdata", "own_generator.cpp")
+	source := ownSource("own")
 	everyVersion(t, func(t *testing.T, version string) {
 		for also, want := range map[string]string{
 			"nothing": "", "extent": "alignment of output", "stride": "alignment of input", "alignment": "alignment of output",
