@@ -115,7 +115,7 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 			return nil // the trees may find one that has
 		case err != nil:
 			return err
-		case over || r.Fallback || size > maxLead:
+		case over || r.Fallback || size > maxLead || 2*r.Nodes > maxLeadNodes:
 			return nil
 		}
 	}
@@ -166,9 +166,13 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 	return out, err
 }
 
-// maxLead is the widest beam but one that goes before trees: it bounds memory, and
-// ends the doubling on trees that a beam takes no time for.
-const maxLead = 256
+// maxLead is the widest beam but one that goes before trees: it ends the doubling where a
+// beam takes no time. maxLeadNodes bounds what a beam twice as wide would hold, at about
+// 200 bytes a node.
+const (
+	maxLead      = 256
+	maxLeadNodes = 2 << 20
+)
 
 func (e *ensemble) search(ctx context.Context, seed int64) error {
 	if e.root.Complete() {

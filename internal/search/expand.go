@@ -30,7 +30,9 @@ func (t *tree) expand(ctx context.Context, s *simulation, v *vertex) (child *ver
 		}
 		last := len(v.untried) - 1
 		n, weight = v.untried[last], v.prior[last]
+		v.untried[last] = nil
 		v.untried, v.prior = v.untried[:last], v.prior[:last]
+		t.count(-1)
 	case t.o.Lazy:
 		if n = t.draw(s, v); n == nil {
 			return nil, false, nil
@@ -66,13 +68,15 @@ func (t *tree) count(more int) {
 // vertex makes the vertex of a node, or finds it.
 func (t *tree) vertex(n Node, weight float64) (v *vertex, fresh bool) {
 	var key uint64
-	if t.o.Transpose {
+	if t.o.Transpose || t.o.Lazy || t.o.KeepSubtree {
 		key = n.Key(Exact)
+	}
+	if t.o.Transpose {
 		if v := t.known[key]; v != nil {
 			return v, false
 		}
 	}
-	v = &vertex{node: n, weight: weight}
+	v = &vertex{node: n, weight: weight, key: key}
 	if t.o.Transpose {
 		t.known[key] = v
 	}
@@ -94,7 +98,7 @@ func (t *tree) draw(s *simulation, v *vertex) Node {
 	for range lazyDraws {
 		n := v.node.Sample(s.rng)
 		key := n.Key(Exact)
-		if !slices.ContainsFunc(v.children, func(c *vertex) bool { return c.node.Key(Exact) == key }) {
+		if !slices.ContainsFunc(v.children, func(c *vertex) bool { return c.key == key }) {
 			return n
 		}
 	}

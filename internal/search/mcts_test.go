@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/space"
 )
 
 // ProTuner's table 1 and figure 9, by hand.
@@ -366,4 +369,69 @@ func (n same) Key(int) uint64 {
 		return 0
 	}
 	return uint64(100*len(n.path) + n.path[len(n.path)-1])
+}
+
+// A tree keeps nothing of what it need not come to again: vertices below one that is
+// closed, and what a node led to, while the answers found there stay whole.
+func TestTreesLetGo(t *testing.T) {
+	grow := func(root Node, costs Evaluator, o MCTSOptions, rounds int) *tree {
+		m := newMeter(Problem{Root: root, Evaluator: costs, Keep: 10}, Budget{})
+		tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
+		tr.plant(root, 0)
+		for range rounds {
+			if tr.root.closed {
+				break
+			}
+			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return tr
+	}
+	for _, prior := range []float64{0, 1} {
+		o := MCTSDefaults()
+		o.Prior = prior
+		tr := grow(uniform(3, 3, 1).root(), &toyCosts{}, o, 1000)
+		if !tr.root.closed || tr.nodes != 4 || tr.m.held != 4 {
+			t.Errorf("prior %g: closed %v, %d nodes held, %d by the meter, not the root and its 3 children", prior, tr.root.closed, tr.nodes, tr.m.held)
+		}
+	}
+
+	sp, err := space.New(pipelinetest.Described(t, "hist.h21"), space.Adams(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lazy := range []bool{false, true} {
+		o := MCTSDefaults()
+		o.Lazy = lazy
+		tr := grow(Start(sp), byKey{}, o, 3000)
+		var whole func(v *vertex) int
+		whole = func(v *vertex) (n int) {
+			if len(v.children) == 0 && v != tr.root && v.node.(*StateNode).made.Load() != nil {
+				n++
+			}
+			for _, c := range v.children {
+				n += whole(c)
+			}
+			return n
+		}
+		if n := whole(tr.root); n > 0 {
+			t.Errorf("lazy %v: %d of %d leaves hold their state", lazy, n, tr.nodes)
+		}
+		for _, x := range tr.found.sorted() {
+			if s := x.Node.(*StateNode).made.Load(); s == nil || !s.Complete() {
+				t.Errorf("lazy %v: an answer of cost %g is gone", lazy, x.Cost)
+			}
+		}
+	}
+}
+
+// byKey gives every state some cost of its own.
+type byKey struct{}
+
+func (byKey) Evaluate(_ context.Context, dst []float64, batch []Node) error {
+	for i, n := range batch {
+		dst[i] = float64(n.Key(Exact)%1000 + 1)
+	}
+	return nil
 }

@@ -77,11 +77,14 @@ var actionLists = sync.Pool{New: func() any { return new([]space.Action) }}
 
 // Sample implements Node, with the distribution of space.State.Sample.
 func (n *StateNode) Sample(rng *rand.Rand) Node {
-	a, ok := n.State().Sample(rng)
+	s := n.State()
+	a, ok := s.Sample(rng)
 	if !ok {
 		panic("search: no child of a complete node can be drawn")
 	}
-	return NewStateNode(n.State().Next(a))
+	c := &StateNode{parent: s, action: a}
+	c.made.Store(s.Next(a))
+	return c
 }
 
 // SampleDown samples until the state is complete.

@@ -60,6 +60,7 @@ type vertex struct {
 	weight  float64
 	like    *sums // what is known of its likes
 	label   uint64
+	key     uint64 // exact, where the tree compares vertices: its node forgets
 }
 
 // tree is one tree of an ensemble at one root.
@@ -102,7 +103,7 @@ func (t *tree) plant(root Node, depth int) {
 	if t.o.KeepSubtree && t.root != nil {
 		key := root.Key(Exact)
 		for _, v := range append([]*vertex{t.root}, t.root.children...) {
-			if v.node.Key(Exact) == key {
+			if v.key == key {
 				kept = v
 			}
 		}
@@ -111,7 +112,7 @@ func (t *tree) plant(root Node, depth int) {
 	t.known, t.likes, t.here = map[uint64]*vertex{}, map[uint64]*sums{}, Solution{Cost: math.Inf(1)}
 	t.depth, t.nodes, t.begun, t.stepped = depth, 0, t.spent, t.steps
 	if kept == nil {
-		kept = &vertex{node: root, weight: 1}
+		kept = &vertex{node: root, weight: 1, key: root.Key(Exact)}
 	}
 	t.root = kept
 	t.keep(kept)
@@ -122,12 +123,11 @@ func (t *tree) plant(root Node, depth int) {
 func (t *tree) keep(v *vertex) {
 	t.nodes++
 	if t.o.Transpose {
-		key := v.node.Key(Exact)
-		if t.known[key] != nil {
+		if t.known[v.key] != nil {
 			t.nodes--
 			return
 		}
-		t.known[key] = v
+		t.known[v.key] = v
 	}
 	if v.label != 0 || v.like != nil {
 		v.like = t.likesOf(v.label)
@@ -238,13 +238,31 @@ func (t *tree) round(ctx context.Context, workers int, most int64) error {
 }
 
 // lighten lets the node that a simulation ended its walk at forget what it led to,
-// unless it is an answer or has children: most are never come to again, and there are
-// as many as simulations.
+// unless it has children: most are never come to again, and there are as many as
+// simulations. What lies below a vertex that is closed is let go of, unless it lies
+// below others, too.
 func (t *tree) lighten(s *simulation) {
-	v := s.path[len(s.path)-1]
-	if v != t.root && !v.made && !v.node.Complete() {
+	last := len(s.path) - 1
+	if v := s.path[last]; v != t.root && !v.made {
 		forgetAll(v.node)
 	}
+	for ; last > 0 && s.path[last].closed; last-- {
+		v := s.path[last]
+		forgetAll(v.node)
+		if !t.o.Transpose {
+			t.count(-v.below())
+			v.children, v.untried, v.prior = nil, nil, nil
+		}
+	}
+}
+
+// below is how many vertices there are below v, none of which has untried children.
+func (v *vertex) below() int {
+	n := len(v.children)
+	for _, c := range v.children {
+		n += c.below()
+	}
+	return n
 }
 
 // walk goes from the root to a node not visited before, choosing where there is
@@ -326,6 +344,9 @@ const notable = 0.01
 func (t *tree) learn(s *simulation) {
 	t.steps++
 	x := Solution{s.leaf, s.cost}
+	if n, ok := s.leaf.(sibling); ok {
+		x.Node = n.Alone() // an answer outlives its vertex
+	}
 	reward := 0.0
 	switch {
 	case t.o.Reward == InverseCost:
