@@ -73,10 +73,12 @@ func (t *tree) vertex(n Node, weight float64) (v *vertex, fresh bool) {
 	}
 	if t.o.Transpose {
 		if v := t.known[key]; v != nil {
+			forgetAll(n) // its siblings keep it
+			v.parents++
 			return v, false
 		}
 	}
-	v = &vertex{node: n, weight: weight, key: key}
+	v = &vertex{node: n, weight: weight, key: key, parents: 1}
 	if t.o.Transpose {
 		t.known[key] = v
 	}
@@ -145,7 +147,7 @@ func (t *tree) rank(ctx context.Context, s *simulation, v *vertex) error {
 
 // choose is the child of v to go down to: the one of the highest score, the first
 // of equals; nil without children. Children that are closed are left alone while
-// there are others.
+// there are others, and always with Transpose, which lets go of their nodes.
 func (t *tree) choose(v *vertex, depth int) *vertex {
 	var best *vertex
 	most := math.Inf(-1)
@@ -155,7 +157,11 @@ func (t *tree) choose(v *vertex, depth int) *vertex {
 		spread = v.spread()
 	}
 	ln := math.Log(float64(max(1, v.visits+v.pending)))
-	for pass := 0; pass < 2 && best == nil; pass++ {
+	passes := 2
+	if t.o.Transpose {
+		passes = 1
+	}
+	for pass := 0; pass < passes && best == nil; pass++ {
 		for _, child := range v.children {
 			if child.closed && pass == 0 {
 				continue

@@ -335,22 +335,39 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// Nodes with the same key are one, with what is known of it.
+// Nodes with the same key are one, with what is known of it, and are let go of when
+// everything below has been visited by whichever way.
 func TestTransposition(t *testing.T) {
-	toy := uniform(3, 4, 1)
 	o := MCTSDefaults()
 	o.Transpose = true
-	m := newMeter(Problem{Root: toy.root(), Evaluator: &toyCosts{}}, Budget{})
-	tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
-	tr.plant(same{toy.root().(toyNode)}, 0)
-	for range 100 {
-		if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
-			t.Fatal(err)
+	grow := func(root Node) (tr *tree, known int) {
+		m := newMeter(Problem{Root: root, Evaluator: &toyCosts{}}, Budget{})
+		tr = &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
+		tr.plant(root, 0)
+		for tr.steps < 1000 && !tr.root.closed {
+			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+			known = max(known, len(tr.known))
 		}
+		if !tr.root.closed || len(tr.known) != 5 || tr.nodes != 5 || tr.m.held != 5 {
+			t.Errorf("closed %v, %d known, %d nodes held, %d by the meter, not the root and its 4 children", tr.root.closed, len(tr.known), tr.nodes, tr.m.held)
+		}
+		for _, c := range tr.root.children {
+			if c.node != nil || c.children != nil {
+				t.Errorf("a closed vertex holds on to a node or its %d children", len(c.children))
+			}
+		}
+		return tr, known
 	}
+	toy := uniform(3, 4, 1)
 	// Below the root, nodes are told apart by their last decision alone.
-	if len(tr.known) != 1+3*4 {
-		t.Errorf("%d nodes told apart, not 13", len(tr.known))
+	merged, most := grow(same{toy.root().(toyNode)})
+	if most > 1+3*4 {
+		t.Errorf("%d nodes told apart, not 13", most)
+	}
+	if apart, _ := grow(toy.root()); apart.steps < 2*merged.steps {
+		t.Errorf("%d simulations where nodes are the same, %d where none is", merged.steps, apart.steps)
 	}
 }
 

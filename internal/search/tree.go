@@ -48,8 +48,9 @@ func (s *sums) spread() float64 {
 // several parents.
 type vertex struct {
 	sums
-	node     Node
+	node     Node // with Transpose nil where closed, but for the root's
 	children []*vertex
+	parents  int // how many vertices have it as a child, with Transpose
 	// untried are children that have not been visited, in the order in which they
 	// will be, the last one first, once made is set.
 	untried []Node
@@ -61,6 +62,11 @@ type vertex struct {
 	like    *sums // what is known of its likes
 	label   uint64
 	key     uint64 // exact, where the tree compares vertices: its node forgets
+}
+
+// exhausted holds where v has had all of its children, and all of them are closed.
+func (v *vertex) exhausted() bool {
+	return v.made && len(v.untried) == 0 && !slices.ContainsFunc(v.children, func(c *vertex) bool { return !c.closed })
 }
 
 // tree is one tree of an ensemble at one root.
@@ -112,7 +118,10 @@ func (t *tree) plant(root Node, depth int) {
 	t.known, t.likes, t.here = map[uint64]*vertex{}, map[uint64]*sums{}, Solution{Cost: math.Inf(1)}
 	t.depth, t.nodes, t.begun, t.stepped = depth, 0, t.spent, t.steps
 	if kept == nil {
-		kept = &vertex{node: root, weight: 1, key: root.Key(Exact)}
+		kept = &vertex{weight: 1, key: root.Key(Exact)}
+	}
+	if kept.node == nil {
+		kept.node = root
 	}
 	t.root = kept
 	t.keep(kept)
@@ -124,9 +133,11 @@ func (t *tree) keep(v *vertex) {
 	t.nodes++
 	if t.o.Transpose {
 		if t.known[v.key] != nil {
+			v.parents++
 			t.nodes--
 			return
 		}
+		v.parents = 1
 		t.known[v.key] = v
 	}
 	if v.label != 0 || v.like != nil {
@@ -239,21 +250,33 @@ func (t *tree) round(ctx context.Context, workers int, most int64) error {
 
 // lighten lets the node that a simulation ended its walk at forget what it led to,
 // unless it has children: most are never come to again, and there are as many as
-// simulations. What lies below a vertex that is closed is let go of, unless it lies
-// below others, too.
+// simulations. What lies below a vertex that is closed is let go of.
 func (t *tree) lighten(s *simulation) {
 	last := len(s.path) - 1
 	if v := s.path[last]; v != t.root && !v.made {
 		forgetAll(v.node)
 	}
 	for ; last > 0 && s.path[last].closed; last-- {
-		v := s.path[last]
-		forgetAll(v.node)
-		if !t.o.Transpose {
-			t.count(-v.below())
-			v.children, v.untried, v.prior = nil, nil, nil
-		}
+		t.release(s.path[last])
 	}
+}
+
+// release lets go of what lies below a vertex that is closed and not the root, unless
+// it lies below others, too.
+func (t *tree) release(v *vertex) {
+	forgetAll(v.node)
+	if t.o.Transpose {
+		v.node = nil // it would keep all of its siblings
+		for _, c := range v.children {
+			if c.parents--; c.parents == 0 {
+				delete(t.known, c.key)
+				t.count(-1)
+			}
+		}
+	} else {
+		t.count(-v.below())
+	}
+	v.children, v.untried, v.prior = nil, nil, nil
 }
 
 // below is how many vertices there are below v, none of which has untried children.
@@ -267,6 +290,9 @@ func (v *vertex) below() int {
 
 // walk goes from the root to a node not visited before, choosing where there is
 // nothing to expand.
+//
+// A vertex that several parents have (Transpose) is closed on the way through one of
+// them; the others learn of it when they are come to, and the walk begins again.
 func (t *tree) walk(ctx context.Context, s *simulation) error {
 	v := t.root
 	s.path = append(s.path, v)
@@ -280,9 +306,18 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 			return err
 		}
 		if child == nil {
-			if child = t.choose(v, len(s.path)-1); child == nil {
+			child = t.choose(v, len(s.path)-1)
+			if child == nil && t.o.Transpose && v != t.root && v.exhausted() {
+				v.closed = true
+				t.release(v)
+				v, s.path = t.root, s.path[:1]
+				continue
+			}
+			if child == nil {
 				return nil // no room for more nodes: roll out from here
 			}
+		} else if child.closed {
+			continue // some other parent's
 		}
 		v = child
 		s.path = append(s.path, v)
@@ -370,8 +405,7 @@ func (t *tree) learn(s *simulation) {
 	}
 	for i := len(s.path) - 1; i >= 0; i-- {
 		v := s.path[i]
-		v.closed = v.node.Complete() || v.made && len(v.untried) == 0 &&
-			!slices.ContainsFunc(v.children, func(c *vertex) bool { return !c.closed })
+		v.closed = v.closed || v.node.Complete() || v.exhausted()
 		if !v.closed {
 			break
 		}
