@@ -252,14 +252,14 @@ func (t *tuner) keepOwn(ctx context.Context, out string) error {
 	if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil {
 		return err
 	}
-	t.events.note("the Generator's own schedule is faster than anything found, so it is handed back as it stands")
+	t.events.note("the Generator's own schedule leads the race, so it is handed back as it stands")
 	return t.gen.Emit(ctx, "", nil, t.o.BaselineLimits, e)
 }
 
 // raceBaselines compares the winner with each baseline, and says how sure that is;
 // where there is none it is checked and timed once in a fresh process. Where the search
-// began with the Generator's own schedule, that is what is handed back if it is clearly
-// faster: what directives make of it may be slower than the schedule as it stands.
+// began with the Generator's own schedule, that is what is handed back if it leads:
+// what directives make of it may be slower than the schedule as it stands.
 func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	rivals, err := t.baselines(ctx, func() (string, error) { return os.MkdirTemp(t.scratch, "baseline-") })
 	if err != nil {
@@ -321,11 +321,20 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	return nil
 }
 
+// level is how much slower than the Generator's own schedule what was found may seem and
+// still be handed back: it comes as a .schedule.h.
+const level = 0.98
+
 // leadOfOwn is the lane of the Generator's own schedule where that is clearly faster
-// than the winner in lane 0, and 0 where it is not.
+// than the winner in lane 0, or seems so by median and fastest lap alike: a disturbed race
+// is sure of nothing, and of two schedules the likelier one is to be handed back. It is 0
+// otherwise.
 func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
 	for i, b := range rivals {
-		if b.name == own && race.Lanes[i+1].Failure == nil && race.Compare(rng, i+1, 0).Ratio.High < 1 {
+		if b.name != own || race.Lanes[i+1].Failure != nil {
+			continue
+		}
+		if v := race.Compare(rng, i+1, 0); v.Ratio.High < 1 || max(v.Ratio.Value, v.Minima) < level {
 			return i + 1
 		}
 	}

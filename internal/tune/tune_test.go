@@ -180,12 +180,13 @@ func TestBuildsAreBoundedByOthers(t *testing.T) {
 	}
 }
 
-// The own schedule is handed back only where it is clearly faster.
+// The own schedule is handed back where it is clearly faster, and where a race that is
+// sure of nothing has it ahead by median and fastest lap.
 func TestOwnScheduleLeads(t *testing.T) {
-	lane := func(base time.Duration) measure.Lane {
+	lane := func(milliseconds ...float64) measure.Lane {
 		var l measure.Lane
 		for i := range 20 {
-			l.Laps = append(l.Laps, base+time.Duration(i%3)*base/50)
+			l.Laps = append(l.Laps, time.Duration(milliseconds[i%len(milliseconds)]*float64(time.Millisecond)))
 		}
 		return l
 	}
@@ -194,12 +195,15 @@ func TestOwnScheduleLeads(t *testing.T) {
 		own  measure.Lane
 		want int
 	}{
-		"faster":       {lane(5 * time.Millisecond), 2},
-		"slower":       {lane(20 * time.Millisecond), 0},
-		"no different": {lane(10 * time.Millisecond), 0},
-		"failed":       {measure.Lane{Failure: errors.New("crashed")}, 0},
+		"faster":                         {lane(5, 5.1, 5.2), 2},
+		"slower":                         {lane(20, 20.4, 20.8), 0},
+		"no different":                   {lane(10, 10.2, 10.4), 0},
+		"ahead in a disturbed race":      {lane(8, 14, 8.4, 14, 8.8), 2},
+		"ahead by next to nothing":       {lane(9.9, 14, 9.9, 14, 9.9), 0},
+		"ahead by its fastest lap alone": {lane(8, 14, 14, 14, 14), 0},
+		"failed":                         {measure.Lane{Failure: errors.New("crashed")}, 0},
 	} {
-		race := &measure.Race{Lanes: []measure.Lane{lane(10 * time.Millisecond), lane(time.Millisecond), c.own}, Rounds: 20}
+		race := &measure.Race{Lanes: []measure.Lane{lane(10, 10.2, 10.4), lane(1), c.own}, Rounds: 20}
 		if got := leadOfOwn(Stream(1, name), race, rivals); got != c.want {
 			t.Errorf("%s: lane %d, want %d", name, got, c.want)
 		}
