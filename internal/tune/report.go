@@ -58,7 +58,7 @@ type SeedReport struct {
 	Failure string `json:"failure,omitempty"` // why it is no starting point
 	Nearest bool   `json:"nearest,omitempty"` // the space cannot say it; the search goes on from what is nearest
 	// AsItStands marks an own schedule that directives cannot say: it is raced against
-	// what was found and handed back where it is faster.
+	// what was found and handed back where it leads.
 	AsItStands bool    `json:"as_it_stands,omitempty"`
 	Seconds    float64 `json:"seconds,omitempty"` // its best; 0 where it failed or was not measured in time
 }
