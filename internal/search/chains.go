@@ -32,20 +32,33 @@ func layers(sp *space.Space, f int) [][]int {
 	return out
 }
 
-// pick draws a chain: an owner that is at root in the plan, and of the Funcs
-// upstream of it a band of neighbouring layers, all of one kind (light or not, see
-// isLight) or all there are.
-func (m *mover) pick(p *plan) (chain, bool) {
-	var owners []int
-	for f := range p.place {
-		if d := p.place[f]; d.Kind == space.Compute && d.Compute.Func < 0 && len(m.sp.Upstream(f)) > 0 {
-			owners = append(owners, f)
+// heads lists the Funcs that are computed, with others upstream: those at root in the
+// plan, or those inside other loops.
+func (p *plan) heads(atRoot bool) []int {
+	var out []int
+	for f, d := range p.place {
+		if d.Kind == space.Compute && d.Compute.Equal(space.Root) == atRoot && len(p.sp.Upstream(f)) > 0 {
+			out = append(out, f)
 		}
 	}
+	return out
+}
+
+// pick draws a chain: an owner, and of the Funcs upstream of it a band of neighbouring
+// layers, all of one kind (light or not, see isLight) or all there are. The owner is at
+// root in the plan; one time in four it is one that was not and goes there now, so that
+// a long chain is cut in one step.
+func (m *mover) pick(p *plan) (chain, bool) {
+	owners := p.heads(true)
 	if len(owners) == 0 {
 		return chain{}, false
 	}
 	f := owners[m.rng.Intn(len(owners))]
+	if inner := p.heads(false); len(inner) > 0 && m.rng.Intn(4) == 0 {
+		f = inner[m.rng.Intn(len(inner))]
+		p.root(f)
+		p.even(f, 0)
+	}
 	stages := len(m.sp.Pipeline().Funcs[f].Stages)
 	c := chain{owner: space.Reader{Func: f, Stage: m.rng.Intn(stages)}}
 	bands := layers(m.sp, f)
@@ -107,19 +120,25 @@ func (p *plan) tasksAround(owner space.Reader, strip space.Place) {
 	}
 }
 
-// chainTile computes a chain tile by tile of its owner.
+// chainTile computes a chain tile by tile of its owner. Half of the time it slides there:
+// a column of tiles stores what each of them does not compute again.
 func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
 	c, ok := m.pick(p)
 	if !ok {
 		return nil, false
 	}
-	at, ok := p.tile(c.owner.Func, c.owner.Stage, m.power(4, 10), m.power(0, 7))
+	width, rows := m.power(4, 10), m.power(0, 7)
+	at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows)
 	if !ok {
 		return nil, false
 	}
+	around := at
+	if m.rng.Intn(2) == 0 {
+		around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6))
+	}
 	for _, f := range c.funcs {
-		p.at(f, at, at)
+		p.at(f, at, around)
 	}
 	return p.state(), true
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"math/rand"
 	"slices"
 	"strings"
@@ -354,4 +355,68 @@ func TestCreditFollowsPay(t *testing.T) {
 			t.Errorf("kind %d was given up: %d times in 1000", k, n)
 		}
 	}
+}
+
+// Reshaping moves all tiles of a stage, and its tasks, in step.
+func TestReshapeMovesTilesTogether(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 8)
+	from := prototype(t, sp, "prototype:tiles-128x32-light")
+	output := funcs(t, sp, "output")[0]
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	kept := 0
+	for range 100 {
+		s, ok := m.reshape(from, nil)
+		if !ok {
+			t.Fatalf("nothing to reshape in\n%v", from)
+		}
+		var tile []int64
+		for _, d := range s.Trace() {
+			if d.Kind != space.Compute || d.Compute.Func != output {
+				continue
+			}
+			if tile == nil {
+				tile = d.Compute.Tile
+			}
+			if !slices.Equal(d.Compute.Tile, tile) || !d.Store.Equal(d.Compute) {
+				t.Fatalf("tiles differ:\n%s", sp.FormatTrace(s.Trace()))
+			}
+		}
+		if area := float64(128 * 32); tile != nil && tile[0] != 128 && tile[1] != 32 && math.Abs(math.Log2(float64(tile[0]*tile[1])/area)) < 1 {
+			kept++ // there is not every size
+		}
+	}
+	if kept == 0 {
+		t.Errorf("no tile of another shape covers about as much:\n%s", sp.FormatTrace(from.Trace()))
+	}
+}
+
+// One move makes a Func in the middle of a long chain the head of a group that slides in
+// its tiles.
+func TestChainTileCutsLongChains(t *testing.T) {
+	sp := newSpace(t, "camera_pipe.h21", 2)
+	from := prototype(t, sp, "prototype:strips-32-light")
+	before := len(planOf(sp.Start(), from).heads(true))
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	for range 300 {
+		s, ok := m.chainTile(from, nil)
+		if !ok {
+			continue
+		}
+		p := planOf(sp.Start(), s)
+		if len(p.heads(true)) <= before {
+			continue
+		}
+		slid := map[int]int{}
+		for _, d := range p.place {
+			if d.Kind == space.Compute && d.Compute.Func == d.Store.Func && !d.Compute.Equal(d.Store) && d.Store.Tile[0] < sp.Extents(d.Store.Func, 0)[0] {
+				slid[d.Store.Func]++
+			}
+		}
+		for head, n := range slid {
+			if n >= 4 && !planOf(sp.Start(), from).place[head].Compute.Equal(space.Root) {
+				return
+			}
+		}
+	}
+	t.Errorf("no group slides in tiles of a new head, in 300 moves from\n%v", from)
 }

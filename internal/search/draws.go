@@ -60,13 +60,13 @@ type AnnealOptions struct {
 	Start int
 	// Hot and Cold are the temperatures at the start and the end, in between falling
 	// by a constant factor: a change that makes the cost e^T times higher is taken
-	// with probability 1/e. Default 0.2 and 0.002.
+	// with probability 1/e. Default 0.05 and 0.002.
 	Hot, Cold float64
 }
 
 // AnnealDefaults is what NewModel uses.
 func AnnealDefaults() AnnealOptions {
-	return AnnealOptions{Chains: 8, Start: 16, Hot: 0.2, Cold: 0.002}
+	return AnnealOptions{Chains: 8, Start: 16, Hot: 0.05, Cold: 0.002}
 }
 
 // Validate names the first option out of range.

@@ -21,6 +21,7 @@ var moves = []move{
 	{"mutate", (*mover).mutate},
 	{"retile", (*mover).retile},
 	{"retask", (*mover).retask},
+	{"reshape", (*mover).reshape},
 	{"chain-slide", (*mover).chainSlide},
 	{"chain-tile", (*mover).chainTile},
 	{"chain-shift", (*mover).chainShift},
@@ -112,14 +113,68 @@ func (m *mover) retile(from, _ *space.State) (*space.State, bool) {
 	return p.state(), true
 }
 
-// scale doubles or halves one size of a tile, or sets it to one or to all.
-func (m *mover) scale(tile, extents []int64) ([]int64, bool) {
+// reshape scales one size of all tiles of one stage alike, and of its tasks where it is
+// a pure one. Half of the time it scales another size the other way, so that they cover
+// about as much: the way there by one tile at a time leads over many that fit nothing.
+func (m *mover) reshape(from, _ *space.State) (*space.State, bool) {
+	p := planOf(m.base, from)
+	owners := p.tiled()
+	if len(owners) == 0 {
+		return nil, false
+	}
+	of := owners[m.rng.Intn(len(owners))]
+	extents := p.sp.Extents(of.Func, of.Stage)
+	loops := divisible(extents)
+	if len(loops) == 0 {
+		return nil, false
+	}
+	// By three halves and two thirds, too: some tilings are thirds of an extent.
+	by := [][2]int64{{2, 1}, {1, 2}, {3, 2}, {2, 3}, {4, 1}, {1, 4}}[m.rng.Intn(6)]
+	i := loops[m.rng.Intn(len(loops))]
+	j := i
+	if m.rng.Intn(2) == 0 {
+		j = loops[m.rng.Intn(len(loops))]
+	}
+	scaled := func(tile []int64) []int64 {
+		out := slices.Clone(tile)
+		out[i] = min(max(1, out[i]*by[0]/by[1]), extents[i])
+		if j != i {
+			out[j] = min(max(1, out[j]*by[1]/by[0]), extents[j])
+		}
+		return out
+	}
+	change := func(q space.Place) space.Place {
+		if q.Func == of.Func && q.Stage == of.Stage {
+			q.Tile = scaled(q.Tile)
+		}
+		return q
+	}
+	for f, d := range p.place {
+		if d.Kind == space.Compute {
+			d.Compute, d.Store = change(d.Compute), change(d.Store)
+			p.place[f] = d.Edited()
+		}
+	}
+	if t := p.tasks[of.Func].Task; of.Stage == 0 && t != nil {
+		p.cut(of.Func, scaled(t))
+	}
+	return p.state(), true
+}
+
+// divisible lists the loops that have more than one iteration.
+func divisible(extents []int64) []int {
 	var loops []int
 	for i, e := range extents {
 		if e > 1 {
 			loops = append(loops, i)
 		}
 	}
+	return loops
+}
+
+// scale doubles or halves one size of a tile, or sets it to one or to all.
+func (m *mover) scale(tile, extents []int64) ([]int64, bool) {
+	loops := divisible(extents)
 	if len(loops) == 0 {
 		return nil, false
 	}

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -82,6 +84,27 @@ func (p *plan) at(f int, compute, store space.Place) {
 }
 
 func (p *plan) root(f int) { p.at(f, space.Root, space.Root) }
+
+// tiled lists the stages that have tiles with others in them, or tasks.
+func (p *plan) tiled() []space.Reader {
+	var out []space.Reader
+	add := func(q space.Place) {
+		r := space.Reader{Func: q.Func, Stage: q.Stage}
+		if q.Func >= 0 && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	for f, d := range p.place {
+		if d.Kind == space.Compute {
+			add(d.Compute)
+			add(d.Store)
+		}
+		if p.tasks[f].Task != nil {
+			add(space.Place{Func: f})
+		}
+	}
+	return out
+}
 
 // cut says what a task of f should cover.
 func (p *plan) cut(f int, task []int64) {
