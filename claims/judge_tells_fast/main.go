@@ -81,7 +81,7 @@ func compare(app, path string) (model, judge score) {
 	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
 
 	threads := tune.Defaults().Threads
-	opened, err := problem.OpenIn(ctx, claim.Source(app), bridge.DefaultVersion, space.Defaults(threads))
+	opened, err := problem.OpenFor(ctx, claim.Source(app), bridge.DefaultVersion, "host", space.Defaults(threads))
 	claim.Fail(err)
 	sp, x := opened.Space, feature.New(opened.Space)
 	var features [][]feature.Schedule

@@ -23,12 +23,13 @@ type Opened struct {
 // Open opens a Generator's source with the installed Halide of a version, for so
 // many cores. Folders are where its headers are.
 func Open(ctx context.Context, source, version string, cores int, folders ...string) (*Opened, error) {
-	return OpenIn(ctx, source, version, space.Adams(cores), folders...)
+	return OpenFor(ctx, source, version, "host", space.Adams(cores), folders...)
 }
 
-// OpenIn is Open in another space.
-func OpenIn(ctx context.Context, source, version string, so space.Options, folders ...string) (*Opened, error) {
-	o := bridge.Options{Path: source, HalideDir: filepath.Join(bridge.DataDir(), "halide", version)}
+// OpenFor is Open for a Halide target, this host's being "host", in another space.
+func OpenFor(ctx context.Context, source, version, target string, so space.Options, folders ...string) (*Opened, error) {
+	o := bridge.Options{Path: source, Params: []bridge.Param{{Name: "target", Value: target}},
+		HalideDir: filepath.Join(bridge.DataDir(), "halide", version)}
 	for _, f := range folders {
 		o.CompileFlags = append(o.CompileFlags, "-I"+f)
 	}
