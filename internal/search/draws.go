@@ -105,7 +105,11 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 	m := newMeter(p, b)
 	in, cancel := m.within(ctx)
 	defer cancel()
-	ends, err := a.chains(in, m, b, m.start, seed)
+	lengths := untilTimeIsOver(min(a.o.Chains, p.Workers))
+	if n := b.costs(); n > 0 {
+		lengths = shares(n, a.o.Chains)
+	}
+	ends, err := a.chains(in, m, lengths, m.start, b.Time, seed)
 	found := newShelf(p)
 	for _, s := range ends {
 		found.merge(s)
@@ -113,26 +117,24 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 	return m.result(ctx, found, p.Root, seed, err)
 }
 
-// chains runs all of them, each with its part of a budget that began then, and gives what
-// each found.
-func (a *Anneal) chains(ctx context.Context, m *meter, b Budget, begun time.Time, seed int64) ([]*shelf, error) {
-	n := a.o.Chains
-	if b.Evaluations == 0 && b.Steps == 0 {
-		n = min(n, max(1, m.p.Workers))
+// untilTimeIsOver is the lengths of n chains that only time ends.
+func untilTimeIsOver(n int) []int64 {
+	lengths := make([]int64, max(1, n))
+	for i := range lengths {
+		lengths[i] = math.MaxInt64
 	}
-	ends := make([]*shelf, n)
+	return lengths
+}
+
+// chains runs chains of so many evaluations, and, unless it is 0, of so much time from when
+// they began, and gives what each found.
+func (a *Anneal) chains(ctx context.Context, m *meter, lengths []int64, begun time.Time, most time.Duration, seed int64) ([]*shelf, error) {
+	ends := make([]*shelf, len(lengths))
 	for i := range ends {
 		ends[i] = newShelf(m.p)
 	}
-	return ends, eachOf(n, m.p.Workers, func(i int) error {
-		most := int64(math.MaxInt64) // evaluations and steps are one here
-		if b.Evaluations > 0 {
-			most = share(b.Evaluations, n, i)
-		}
-		if b.Steps > 0 {
-			most = min(most, share(b.Steps, n, i))
-		}
-		return a.chain(ctx, m, ends[i], seed, i, stretch{most, begun, b.Time})
+	return ends, eachOf(len(lengths), m.p.Workers, func(i int) error {
+		return a.chain(ctx, m, ends[i], seed, i, stretch{lengths[i], begun, most})
 	})
 }
 

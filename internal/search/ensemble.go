@@ -1,9 +1,11 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -82,6 +84,15 @@ func share(whole int64, n, i int) int64 {
 	return whole*int64(i+1)/int64(n) - whole*int64(i)/int64(n)
 }
 
+// shares is a whole in n nearly equal parts.
+func shares(whole int64, n int) []int64 {
+	parts := make([]int64, n)
+	for i := range parts {
+		parts[i] = share(whole, n, i)
+	}
+	return parts
+}
+
 // lead runs the beams that go before the trees.
 func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 	b := e.m.b.part(e.o.Lead)
@@ -122,14 +133,26 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 }
 
 // The chains that anneal before the trees begin are as long as their temperature needs to
-// fall slowly; beyond that there are more of them.
+// fall slowly; beyond that there are more of them. Where even those would be longer than
+// they need to be, up to half of the evaluations go to short ones: where a chain ends is
+// decided early, by what it begins with, and many that begin find what few do not.
 const (
 	chainLength = 50_000
 	minChains   = 2
 	maxChains   = 8
+	shortLength = 20_000
 )
 
-// anneal runs these chains and gives the best of each.
+// chainLengths splits so many evaluations into chains.
+func chainLengths(most int64) []int64 {
+	if most <= maxChains*chainLength {
+		return shares(most, int(max(minChains, most/chainLength)))
+	}
+	short := min(most-maxChains*chainLength, most/2)
+	return append(shares(most-short, maxChains), shares(short, int(max(1, short/shortLength)))...)
+}
+
+// anneal runs these chains and gives the best of each, the best one first.
 func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solution, error) {
 	b := e.m.b.part(e.o.Anneal)
 	if e.o.Anneal == 0 || b == (Budget{}) || e.m.over(ctx) || e.root.Complete() {
@@ -138,18 +161,16 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 	if b.Evaluations > 0 {
 		b.Evaluations = min(b.Evaluations, e.m.b.Evaluations-e.m.evals.Load())
 	}
-	o, inner, cancel := AnnealDefaults(), ctx, context.CancelFunc(func() {})
-	o.Chains = maxChains
-	for _, most := range []int64{b.Evaluations, b.Steps} {
-		if most > 0 {
-			o.Chains = int(min(int64(o.Chains), max(minChains, most/chainLength)))
-		}
+	lengths := untilTimeIsOver(min(maxChains, e.m.p.Workers))
+	if n := b.costs(); n > 0 {
+		lengths = chainLengths(n)
 	}
+	inner, cancel := ctx, context.CancelFunc(func() {})
 	if b.Time > 0 {
 		inner, cancel = context.WithTimeout(ctx, b.Time)
 	}
 	defer cancel()
-	ends, err := NewAnneal(o).chains(inner, e.m, b, time.Now(), seed)
+	ends, err := NewAnneal(AnnealDefaults()).chains(inner, e.m, lengths, time.Now(), b.Time, seed)
 	if inner.Err() != nil && ctx.Err() == nil {
 		err = nil // its part of the time is over
 	}
@@ -160,6 +181,7 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 		}
 		found.merge(end)
 	}
+	slices.SortStableFunc(out, func(a, b Solution) int { return cmp.Compare(a.Cost, b.Cost) })
 	if x := found.best(); x.Cost < e.best.Cost {
 		e.best, e.beat = x, x.Cost
 	}

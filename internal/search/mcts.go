@@ -127,7 +127,8 @@ type MCTSOptions struct {
 	// Anneal is the part of the budget that chains of simulated annealing take before the
 	// trees begin, apart from one another and with the settings of AnnealDefaults: as many
 	// as can have 50,000 evaluations each, 2 to 8, or one for each worker where the budget
-	// is time alone. The best that they find is the best known, and with Cross the best of each
+	// is time alone. Of what eight of that length leave, up to half of all goes to chains of
+	// 20,000. The best that they find is the best known, and with Cross the best of each
 	// is what trees begin with. Default 0.
 	Anneal float64
 	// Front gives each root so many times its equal share of what is left of the

@@ -170,6 +170,29 @@ func TestRootsMove(t *testing.T) {
 	}
 }
 
+// Chains are long enough to cool slowly before there are more of them, and half of a large
+// budget goes to many short ones. All of it is spent.
+func TestChainLengths(t *testing.T) {
+	for _, c := range []struct {
+		most           int64
+		chains         int
+		least, longest int64
+	}{
+		{0, 2, 0, 0}, {4000, 2, 2000, 2000}, {149_999, 2, 74_999, 75_000}, {150_000, 3, 50_000, 50_000},
+		{400_000, 8, 50_000, 50_000}, {410_000, 9, 10_000, 50_000}, {600_000, 18, 20_000, 50_000},
+		{1_440_000, 44, 20_000, 90_000},
+	} {
+		lengths, sum := chainLengths(c.most), int64(0)
+		for _, n := range lengths {
+			sum += n
+		}
+		if len(lengths) != c.chains || slices.Min(lengths) != c.least || slices.Max(lengths) != c.longest || sum != c.most {
+			t.Errorf("%d evaluations in %d chains of %d to %d, %d in all; not %d of %d to %d",
+				c.most, len(lengths), slices.Min(lengths), slices.Max(lengths), sum, c.chains, c.least, c.longest)
+		}
+	}
+}
+
 // The chains before the trees are those of Anneal, with its seeds. Trees that cross go on
 // from what the chains found, and from nothing else.
 func TestAnnealingBefore(t *testing.T) {

@@ -223,6 +223,14 @@ func (b Budget) part(f float64) Budget {
 	return Budget{Time: time.Duration(of(int64(b.Time))), Evaluations: of(b.Evaluations), Steps: of(b.Steps)}
 }
 
+// costs is how many costs a search has whose steps are one each; 0 where neither says.
+func (b Budget) costs() int64 {
+	if b.Evaluations == 0 || b.Steps == 0 {
+		return max(b.Evaluations, b.Steps)
+	}
+	return min(b.Evaluations, b.Steps)
+}
+
 // least is the smaller of each of two budgets that limit the same.
 func (b Budget) least(o Budget) Budget {
 	return Budget{Time: min(b.Time, o.Time), Evaluations: min(b.Evaluations, o.Evaluations), Steps: min(b.Steps, o.Steps)}
