@@ -8,14 +8,10 @@ import (
 
 // While searches run the heap may grow further than Go lets it: a search makes about
 // a gigabyte a second of states that it looks at once, beside little that it keeps,
-// and with Go's own setting the collector takes the larger part of a core. Up to
-// roomPercent of what is kept may be garbage, until the process comes near roomLimit
-// bytes: three quarters of the 1 GB that a search may take. Whoever sets GOGC or
-// GOMEMLIMIT knows better.
-const (
-	roomPercent = 3200
-	roomLimit   = 768 << 20
-)
+// and with Go's own setting the collector takes the larger part of a core. It waits
+// until the process comes near roomLimit bytes: three quarters of the 1 GB that a search
+// may take. Whoever sets GOGC or GOMEMLIMIT knows better.
+const roomLimit = 768 << 20
 
 var room struct {
 	sync.Mutex
@@ -38,7 +34,7 @@ func roomy() (restore func()) {
 		return func() {}
 	}
 	if room.searches++; room.searches == 1 {
-		room.percent = debug.SetGCPercent(roomPercent)
+		room.percent = debug.SetGCPercent(-1)
 		room.limit = debug.SetMemoryLimit(roomLimit)
 	}
 	return func() {
