@@ -45,10 +45,14 @@ type stage struct {
 // inputSeed of all inputs: they belong to the application, not to the seeds.
 const inputSeed = 0
 
-// openStage describes the part and computes its reference.
+// openStage describes the part and computes its reference. What searches of Adams et
+// al.'s space find is built as Adams2019's schedules are, which may leave loops as they
+// are that cannot be unrolled.
 func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	s = &stage{part: p, threads: o.Threads}
-	if s.gen, err = bridge.Open(ctx, p.options); err != nil {
+	options := p.options
+	options.Env = append(slices.Clone(options.Env), permitUnroll)
+	if s.gen, err = bridge.Open(ctx, options); err != nil {
 		return nil, err
 	}
 	if s.pipe, err = s.gen.Describe(ctx); err != nil {

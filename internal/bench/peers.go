@@ -15,8 +15,8 @@ import (
 var peerBuilds = []string{"static_library", "c_header", "schedule"}
 
 // permitUnroll lets Halide keep loops of reductions without constant extents where a
-// scheduler asks for them to be unrolled; without it Adams2019's schedule of nl_means
-// does not compile.
+// schedule asks for them to be unrolled, as Adams et al.'s space does; without it
+// Adams2019's schedule of nl_means does not compile.
 const permitUnroll = "HL_PERMIT_FAILED_UNROLL=1"
 
 // peers are the schedulers that are not ours, by name.

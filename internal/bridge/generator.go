@@ -27,6 +27,7 @@ type Options struct {
 	HalideDir    string   // --halide; empty: FindHalide's usual places
 	Cache        Cache    // zero: DefaultCache
 	Threads      int      // HL_NUM_THREADS of every candidate; 0: all processors
+	Env          []string // NAME=VALUE, what else its programs find in their environment
 	Faults       bool     // the test build of the plugin
 }
 
@@ -37,6 +38,7 @@ type Generator struct {
 	Params    []Param
 	Toolchain *Toolchain
 	threads   int
+	extra     []string // Options.Env
 	plugin    string
 	faults    bool
 	limits    sessionLimits // zero: defaultSessionLimits
@@ -72,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{Binary: o.Path, Name: o.Name, Params: o.Params, Toolchain: t, threads: o.Threads, faults: o.Faults}
+	g := &Generator{Binary: o.Path, Name: o.Name, Params: o.Params, Toolchain: t, threads: o.Threads, extra: o.Env, faults: o.Faults}
 	if source {
 		if g.Binary, err = t.GeneratorBinary(ctx, o.Path, o.CompileFlags); err != nil {
 			return nil, err
@@ -146,7 +148,7 @@ func (g *Generator) arguments(outputs []string, autoscheduler ...string) []strin
 }
 
 func (g *Generator) env() []string {
-	var extra []string
+	extra := slices.Clone(g.extra)
 	if g.threads > 0 {
 		extra = append(extra, fmt.Sprintf("HL_NUM_THREADS=%d", g.threads))
 	}

@@ -343,6 +343,26 @@ func TestRefusedDirectivesAreBuildFailures(t *testing.T) {
 	}
 }
 
+// Halide refuses to unroll a loop of unknown extent unless its environment permits it.
+func TestOptionsReachTheEnvironment(t *testing.T) {
+	unrolled := BuildRequest{Schedule: schedule.Schedule{Directives: []schedule.Directive{
+		{Op: schedule.Unroll, Func: "output", Vars: []string{"y"}},
+	}}}
+	for _, env := range [][]string{nil, {"HL_PERMIT_FAILED_UNROLL=1"}} {
+		s, _ := serve(t, openApp(t, DefaultVersion, appSource("harris"), Options{Env: env}), ServerOptions{})
+		c, err := s.Build(t.Context(), unrolled)
+		var f *Failure
+		switch refused := errors.As(err, &f) && f.Status == "build_failed"; {
+		case env == nil && !refused:
+			t.Errorf("without the permission: got %v, want build_failed", err)
+		case env != nil && err != nil:
+			t.Errorf("with %v: %v", env, err)
+		case err == nil:
+			c.Drop()
+		}
+	}
+}
+
 func TestDroppedWorkStops(t *testing.T) {
 	s, p := serveHarris(t, DefaultVersion, true, ServerOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
