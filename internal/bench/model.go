@@ -234,6 +234,7 @@ func autotuned(p plan) method {
 			return nil, err
 		}
 		timer := j.stage.timer()
+		options, _ := p.options(j.o.Divide)
 		out := &made{}
 		var best search.Result
 		bestTime := math.Inf(1)
@@ -259,6 +260,7 @@ func autotuned(p plan) method {
 			}
 			out.evaluations += r.Evaluations
 			out.roots += len(r.Roots)
+			out.greedy += wonGreedily(r.Roots, options.Greedy)
 			if within.Err() != nil || r.Fallback && p.ends() {
 				break
 			}
@@ -290,7 +292,7 @@ func autotuned(p plan) method {
 		if err != nil {
 			return nil, err
 		}
-		m.evaluations, m.roots, m.measured = out.evaluations, out.roots, len(timer.Known)
+		m.evaluations, m.roots, m.greedy, m.measured = out.evaluations, out.roots, out.greedy, len(timer.Known)
 		return m, nil
 	}}
 }
