@@ -46,12 +46,12 @@ type stage struct {
 const inputSeed = 0
 
 // openStage describes the part and computes its reference. What searches of Adams et
-// al.'s space find is built as Adams2019's schedules are, which may leave loops as they
-// are that cannot be unrolled.
+// al.'s space or loops around Adams2019 find is built as its schedules are, which may
+// leave loops as they are that cannot be unrolled.
 func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	s = &stage{part: p, threads: o.Threads}
 	options := p.options
-	options.Env = append(slices.Clone(options.Env), permitUnroll)
+	options.Env = []string{permitUnroll}
 	if s.gen, err = bridge.Open(ctx, options); err != nil {
 		return nil, err
 	}

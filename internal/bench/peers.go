@@ -104,7 +104,7 @@ func adamsLoop(most int, retrain bool) func(context.Context, *job) (*made, error
 			if n%batch == 0 {
 				beam, dropout = "32", "100"
 			}
-			t := trial{scheduler: "adams2019", outputs: peerBuilds, env: []string{permitUnroll}, params: append(j.parallelism(),
+			t := trial{scheduler: "adams2019", outputs: peerBuilds, params: append(j.parallelism(),
 				bridge.Param{Name: "beam_size", Value: beam}, bridge.Param{Name: "random_dropout", Value: dropout},
 				bridge.Param{Name: "random_dropout_seed", Value: fmt.Sprint(j.seed*100000 + int64(n))})}
 			if retrain {

@@ -23,7 +23,6 @@ type trial struct {
 	scheduler string
 	params    []bridge.Param
 	outputs   []string
-	env       []string
 }
 
 // tried is what became of it.
@@ -124,7 +123,7 @@ func (j *job) try(ctx context.Context, t trial, dir string, left time.Duration) 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	e := bridge.Emission{Dir: dir, Function: j.gen.Name, Outputs: t.outputs, Env: t.env}
+	e := bridge.Emission{Dir: dir, Function: j.gen.Name, Outputs: t.outputs}
 	return j.gen.Emit(ctx, t.scheduler, t.params, bridge.Limits{Time: left, Memory: j.limits.Memory}, e)
 }
 
