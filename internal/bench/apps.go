@@ -62,7 +62,11 @@ func seen(dir string) []string {
 func parts(dir, app string, most int) ([]*part, error) {
 	source := filepath.Join(dir, app, app+"_generator.cpp")
 	if _, err := os.Stat(source); err != nil {
-		return nil, fmt.Errorf("there is no application %q in %s; choose of %s, or all", app, dir, strings.Join(seen(dir), ", "))
+		choice := seen(dir)
+		if len(choice) == 0 {
+			return nil, fmt.Errorf("there are no applications in the folder %s (one is NAME/NAME_generator.cpp there); say with --apps-dir where they are", dir)
+		}
+		return nil, fmt.Errorf("there is no application %q in %s; choose of %s, or all", app, dir, strings.Join(choice, ", "))
 	}
 	o := bridge.Options{Path: source}
 	file, err := os.Open(filepath.Join(dir, app, layersFile))

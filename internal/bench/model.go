@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -111,11 +114,11 @@ func predicted(p plan) method {
 		if limit := p.budget(j).Time; r.Fallback && p.ends() {
 			return nil, &bridge.LimitError{Limit: "time", Value: limit.String()}
 		}
-		m, err := j.handOver(ctx, r)
+		m, err := j.handOver(ctx, append([]search.Solution{r.Solution}, r.Top...), modelKeep)
 		if err != nil {
 			return nil, err
 		}
-		m.measured = len(timer.Known)
+		m.evaluations, m.measured = r.Evaluations, len(timer.Known)
 		if o, tree := p.options(j.o.Divide); tree {
 			m.roots, m.greedy = len(r.Roots), wonGreedily(r.Roots, o.Greedy)
 		}
@@ -136,23 +139,28 @@ func (p plan) budget(j *job) search.Budget {
 	return search.Budget{Time: j.budget}
 }
 
-// handOver builds what a search found.
-func (j *job) handOver(ctx context.Context, r search.Result) (*made, error) {
-	found := []search.Solution{r.Solution}
-	for _, x := range r.Top {
-		if x.Node != r.Node {
-			found = append(found, x)
-		}
-	}
-	var schedules []schedule.Schedule
-	for _, x := range found {
-		schedules = append(schedules, x.Node.(*search.StateNode).State().Schedule())
-	}
-	s, note, err := j.buildFirst(ctx, schedules)
+// handOver builds the first that works of what searches found, the cheapest first, of
+// which at most so many are tried.
+func (j *job) handOver(ctx context.Context, found []search.Solution, most int) (*made, error) {
+	s, note, err := j.buildFirst(ctx, different(found, most))
 	if err != nil {
 		return nil, err
 	}
-	return &made{schedule: s.String(), note: note, cost: r.Cost, evaluations: r.Evaluations}, nil
+	return &made{schedule: s.String(), note: note, cost: found[0].Cost}, nil
+}
+
+// different is the schedules of what was found, each once, at most so many.
+func different(found []search.Solution, most int) []schedule.Schedule {
+	var out []schedule.Schedule
+	had := map[uint64]bool{}
+	for _, x := range found {
+		s := x.Node.(*search.StateNode).State().Schedule()
+		if !had[s.Hash()] && len(out) < most {
+			had[s.Hash()] = true
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // wonGreedily counts the roots whose way was found by a tree with greedy rollouts, the
@@ -181,6 +189,7 @@ func beams(n int) method {
 			return nil, err
 		}
 		problem.Workers = 1
+		problem.Keep, problem.KeepDepth = modelKeep, modelDepth
 		results := make([]search.Result, n)
 		var group errgroup.Group
 		group.SetLimit(j.o.Threads)
@@ -198,27 +207,37 @@ func beams(n int) method {
 		if err := group.Wait(); err != nil {
 			return nil, err
 		}
-		best, evaluations, late := search.Result{Solution: search.Solution{Cost: math.Inf(1)}}, int64(0), 0
-		for _, r := range results {
-			evaluations += r.Evaluations
-			if r.Fallback {
-				late++
-			} else if r.Cost < best.Cost {
-				best = r
-			}
-		}
-		if best.Node == nil {
+		found, late := together(results)
+		if len(found) == 0 {
 			return nil, &bridge.LimitError{Limit: "time", Value: limit.Time.String()}
 		}
-		m, err := j.handOver(ctx, best)
+		// Where the cheapest does not work, each of the other beams may have one that does.
+		m, err := j.handOver(ctx, found, n)
 		if err != nil {
 			return nil, err
 		}
-		if m.evaluations = evaluations; late > 0 {
-			m.note = fmt.Sprintf("%d of %d beams were not done in %v", late, n, limit.Time)
+		for _, r := range results {
+			m.evaluations += r.Evaluations
+		}
+		if late > 0 {
+			m.note = strings.TrimPrefix(fmt.Sprintf("%s; %d of %d beams were not done in %v", m.note, late, n, limit.Time), "; ")
 		}
 		return m, nil
 	}}
+}
+
+// together is what searches found, the cheapest first, and how many were not done in
+// time and found nothing.
+func together(results []search.Result) (found []search.Solution, late int) {
+	for _, r := range results {
+		if r.Fallback {
+			late++
+		} else {
+			found = append(found, r.Top...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b search.Solution) int { return cmp.Compare(a.Cost, b.Cost) })
+	return found, late
 }
 
 // autotuned runs a search again and again with new seeds, builds and times what each
@@ -236,7 +255,7 @@ func autotuned(p plan) method {
 		timer := j.stage.timer()
 		options, _ := p.options(j.o.Divide)
 		out := &made{}
-		var best search.Result
+		var best search.Solution
 		bestTime := math.Inf(1)
 		var last error
 		timer.Store = func(_ context.Context, _ search.Candidate, r measure.Result) error {
@@ -278,7 +297,7 @@ func autotuned(p plan) method {
 				return nil, err
 			}
 			if seconds := timer.Seconds(r.Solution); seconds < bestTime {
-				best, bestTime = r, seconds
+				best, bestTime = r.Solution, seconds
 			}
 		}
 		if best.Node == nil {
@@ -287,8 +306,7 @@ func autotuned(p plan) method {
 			}
 			return nil, last
 		}
-		best.Top = nil
-		m, err := j.handOver(ctx, best)
+		m, err := j.handOver(ctx, []search.Solution{best}, 1)
 		if err != nil {
 			return nil, err
 		}

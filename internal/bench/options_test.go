@@ -121,6 +121,9 @@ func TestPartsAreRead(t *testing.T) {
 	if err != nil || len(two) != 2 || two[0].name != "middle" || two[1].name != "last" || two[0].of != 2 {
 		t.Errorf("two layers: %+v, %v", two, err)
 	}
+	if _, err := parts("testdata/nowhere", "tiny_blur", 0); err == nil || !strings.Contains(err.Error(), "no applications in the folder testdata/nowhere") {
+		t.Error(err)
+	}
 	if _, err := parts("testdata/apps", "alchemy", 0); err == nil || !strings.Contains(err.Error(), `no application "alchemy" in testdata/apps; choose of broken, tiny_blur, tiny_layer, or all`) {
 		t.Errorf("got %v", err)
 	}

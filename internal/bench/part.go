@@ -51,7 +51,7 @@ const inputSeed = 0
 func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	s = &stage{part: p, threads: o.Threads}
 	options := p.options
-	options.Env = []string{permitUnroll}
+	options.Env = []string{bridge.PermitUnroll}
 	if s.gen, err = bridge.Open(ctx, options); err != nil {
 		return nil, err
 	}

@@ -14,15 +14,12 @@ import (
 // peerBuilds are the outputs of another scheduler's build.
 var peerBuilds = []string{"static_library", "c_header", "schedule"}
 
-// permitUnroll lets Halide keep loops of reductions without constant extents where a
-// schedule asks for them to be unrolled, as Adams et al.'s space does; without it
-// Adams2019's schedule of nl_means does not compile.
-const permitUnroll = "HL_PERMIT_FAILED_UNROLL=1"
-
 // peers are the schedulers that are not ours, by name.
 func peers() map[string]method {
 	adams := func(env []string, params ...bridge.Param) func(context.Context, *job) (*made, error) {
-		return peer("adams2019", append([]string{permitUnroll}, env...), params...)
+		// Its schedules unroll loops of reductions without constant extents; nl_means' does
+		// not compile otherwise.
+		return peer("adams2019", append([]string{bridge.PermitUnroll}, env...), params...)
 	}
 	return map[string]method{
 		"expert":        {make: expert},

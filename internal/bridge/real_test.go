@@ -348,13 +348,13 @@ func TestOptionsReachTheEnvironment(t *testing.T) {
 	unrolled := BuildRequest{Schedule: schedule.Schedule{Directives: []schedule.Directive{
 		{Op: schedule.Unroll, Func: "output", Vars: []string{"y"}},
 	}}}
-	for _, env := range [][]string{nil, {"HL_PERMIT_FAILED_UNROLL=1"}} {
+	for _, env := range [][]string{nil, {PermitUnroll}} {
 		s, _ := serve(t, openApp(t, DefaultVersion, appSource("harris"), Options{Env: env}), ServerOptions{})
 		c, err := s.Build(t.Context(), unrolled)
 		var f *Failure
-		switch refused := errors.As(err, &f) && f.Status == "build_failed"; {
+		switch refused := errors.As(err, &f) && f.Status == "build_failed" && UnrollRefused(f.Message); {
 		case env == nil && !refused:
-			t.Errorf("without the permission: got %v, want build_failed", err)
+			t.Errorf("without the permission: got %v, want build_failed by what UnrollRefused knows", err)
 		case env != nil && err != nil:
 			t.Errorf("with %v: %v", env, err)
 		case err == nil:

@@ -26,6 +26,16 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Status + ": " + f.Message }
 
+// PermitUnroll lets Halide keep a loop that cannot be unrolled; it is read from the
+// environment by whatever compiles a schedule.
+const PermitUnroll = "HL_PERMIT_FAILED_UNROLL=1"
+
+// UnrollRefused tells of a failure's message whether Halide refused to unroll a loop of
+// which only the estimates say the extent, and would build the schedule under PermitUnroll.
+func UnrollRefused(message string) bool {
+	return strings.Contains(message, "unroll for loops over a constant extent")
+}
+
 // infra is a failure of ours and not of the candidate's.
 func infra(format string, args ...any) *Failure {
 	return &Failure{"infra_failed", fmt.Sprintf(format, args...)}

@@ -196,25 +196,32 @@ func makingTable(s *bench.Summary) benchTable {
 func costsTable(s *bench.Summary) benchTable {
 	t := benchTable{
 		Title:  "The model's cost",
-		About:  "The least cost that each came to, over the least of all; of schedules that Adams et al.'s space can say, in the model's opinion. (The geometric mean is over the applications that all who have any have one for.)",
+		About:  "The least cost that each came to, over the least of all; of schedules that Adams et al.'s space can say, in the model's opinion.",
 		Header: header(s, "application"),
 	}
-	var common [][]float64
+	columns := make([][]float64, len(t.Header)-1)
 	for _, r := range s.Apps {
 		least := leastCost(r)
-		row, all := []string{appName(r)}, make([]float64, len(r.Cells))
+		row := []string{appName(r)}
 		for i, c := range r.Cells {
 			text := "-"
 			if c.Cost > 0 && r.Parts == 1 {
-				all[i] = c.Cost / least
-				text = fmt.Sprintf("%.3f", all[i])
+				columns[i] = append(columns[i], c.Cost/least)
+				text = fmt.Sprintf("%.3f", c.Cost/least)
 			}
 			row = append(row, text)
 		}
 		t.Rows = append(t.Rows, row)
-		common = append(common, all)
 	}
-	t.Rows = append(t.Rows, append([]string{"geometric mean"}, commonMeans(common)...))
+	means := []string{"geometric mean"}
+	for _, c := range columns {
+		text := "-"
+		if len(c) > 0 {
+			text = fmt.Sprintf("%.3f of %d", measure.GeometricMean(c), len(c))
+		}
+		means = append(means, text)
+	}
+	t.Rows = append(t.Rows, means)
 	return t
 }
 
@@ -226,40 +233,6 @@ func leastCost(r bench.Row) float64 {
 		}
 	}
 	return least
-}
-
-// commonMeans are the columns' geometric means over the rows in which every column that
-// has any number has one.
-func commonMeans(rows [][]float64) []string {
-	if len(rows) == 0 {
-		return nil
-	}
-	n := len(rows[0])
-	used := make([]bool, n)
-	for _, r := range rows {
-		for i, x := range r {
-			used[i] = used[i] || x > 0
-		}
-	}
-	columns := make([][]float64, n)
-	for _, r := range rows {
-		whole := true
-		for i, x := range r {
-			whole = whole && (!used[i] || x > 0)
-		}
-		for i, x := range r {
-			if whole && used[i] {
-				columns[i] = append(columns[i], x)
-			}
-		}
-	}
-	out := make([]string, n)
-	for i, c := range columns {
-		if out[i] = "-"; len(c) > 0 {
-			out[i] = fmt.Sprintf("%.3f of %d", measure.GeometricMean(c), len(c))
-		}
-	}
-	return out
 }
 
 func rootsTable(s *bench.Summary) benchTable {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
@@ -249,6 +250,10 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 	t.report.Measured++
 	if r.Status != measure.OK {
 		t.report.Failures[r.Status.String()]++
+	}
+	if !t.unrollTold && bridge.UnrollRefused(r.Message) {
+		t.unrollTold = true
+		t.events.note("Halide refuses schedules that unroll loops of which only the estimates say the extent: set %s, here and for your build, to have such loops kept", bridge.PermitUnroll)
 	}
 	if r.Status == measure.InfraFailed {
 		return nil // it says nothing about the schedule

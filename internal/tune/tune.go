@@ -80,6 +80,8 @@ type tuner struct {
 	builds    []time.Duration  // of candidates that were built, the quickest first
 	typical   atomic.Int64     // the median of those, in nanoseconds
 	report    *Report
+
+	unrollTold bool // that Halide refuses to unroll some loops
 }
 
 type ranked struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/tunedb"
 )
 
 func valid() Options {
@@ -137,6 +138,35 @@ func TestRankingKeepsTheFastestFirst(t *testing.T) {
 	}
 	if f := tuner.finalists(); len(f) != 2 || f[0].Directives[0].Ints[0] != 2 || f[1].Directives[0].Ints[0] != 3 {
 		t.Errorf("finalists %v", f)
+	}
+}
+
+// What sets Halide to build schedules that it refuses is said once.
+func TestRefusedUnrollsAreSaidOnce(t *testing.T) {
+	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	r, err := db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	u := &tuner{o: valid(), recorder: r, report: &Report{Failures: map[string]int{}}}
+	u.events.Note = func(text string) { said = append(said, text) }
+	for i, message := range []string{"no loop x", "Can only unroll for loops over a constant extent.", "Can only unroll for loops over a constant extent."} {
+		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
+		m := measured{search.Candidate{Schedule: s, Hash: s.Hash()}, measure.Result{Status: measure.BuildFailed, Message: message}, nil}
+		if err := u.take(t.Context(), deaf{}, m); err != nil {
+			t.Fatal(err)
+		}
+		if want := min(i, 1); len(said) != want {
+			t.Errorf("after %d: %q", i+1, said)
+		}
+	}
+	if len(said) > 0 && !strings.Contains(said[0], "set HL_PERMIT_FAILED_UNROLL=1") {
+		t.Errorf("said %q", said[0])
 	}
 }
 

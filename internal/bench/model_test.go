@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// What several searches found is tried from the cheapest on, each schedule once; one
+// that was not done in time has nothing to offer.
+func TestFoundTogether(t *testing.T) {
+	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewSource(1))
+	solution := func(cost float64) search.Solution {
+		state := sp.Start()
+		for !state.Complete() {
+			a, _ := state.Sample(rng)
+			state = state.Next(a)
+		}
+		return search.Solution{Node: search.NewStateNode(state), Cost: cost}
+	}
+	a, b, c, d := solution(1), solution(2), solution(3), solution(4)
+	of := func(fallback bool, top ...search.Solution) search.Result {
+		return search.Result{Solution: top[0], Top: top, Fallback: fallback}
+	}
+	found, late := together([]search.Result{of(false, b, c), of(true, solution(0)), of(false, a, b), of(false, a, d)})
+	var costs []float64
+	for _, x := range found {
+		costs = append(costs, x.Cost)
+	}
+	if late != 1 || !slices.Equal(costs, []float64{1, 1, 2, 2, 3, 4}) {
+		t.Errorf("%d late, costs %v", late, costs)
+	}
+	hash := func(x search.Solution) uint64 { return x.Node.(*search.StateNode).State().Schedule().Hash() }
+	var hashes []uint64
+	for _, s := range different(found, 3) {
+		hashes = append(hashes, s.Hash())
+	}
+	if !slices.Equal(hashes, []uint64{hash(a), hash(b), hash(c)}) {
+		t.Errorf("tried %x of %x, %x, %x, %x", hashes, hash(a), hash(b), hash(c), hash(d))
+	}
+}
