@@ -217,11 +217,11 @@ func (p *benchPlot) draw(w io.Writer, format string) error {
 	chart.Legend.ThumbnailWidth = vg.Points(12)
 	chart.Legend.Padding = vg.Points(2)
 	// Room for the legend above the bars, so that it covers none.
-	if chart.Y.Max > 0 {
-		chart.Y.Max *= 1 + 0.055*float64(len(shown))
-	}
+	const bars, line = 220.0, 13.0 // heights, in points
+	legend := line * float64(len(shown))
+	chart.Y.Max *= 1 + legend/bars
 	size := max(vg.Points(360), group*vg.Length(len(p.apps))+vg.Points(80))
-	to, err := chart.WriterTo(size, vg.Points(300), format)
+	to, err := chart.WriterTo(size, vg.Points(80+bars+legend), format)
 	if err != nil {
 		return err
 	}
