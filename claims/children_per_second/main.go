@@ -142,7 +142,7 @@ func (s *side) adams(ctx context.Context) (count int, took time.Duration, best f
 	cmd := exec.CommandContext(ctx, s.g.Binary, "-o", dir, "-g", s.g.Name, "-f", "x", "-n", "x", "-e", "schedule",
 		"-p", s.g.Toolchain.Halide.Plugins["adams2019"], "autoscheduler=Adams2019", "target=host",
 		fmt.Sprintf("autoscheduler.parallelism=%d", *cores), fmt.Sprintf("autoscheduler.beam_size=%d", *beam))
-	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=1", "HL_NUM_PASSES=1", "HL_PERMIT_FAILED_UNROLL=1", "HL_NUM_THREADS=1")
+	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=1", "HL_NUM_PASSES=1", bridge.PermitUnroll, "HL_NUM_THREADS=1")
 	var words bytes.Buffer
 	cmd.Stderr = &words
 	if err := cmd.Run(); err != nil {

@@ -128,7 +128,7 @@ func (o *Oracle) Run(ctx context.Context, seed int) (*Schedule, error) {
 	cmd := exec.CommandContext(ctx, o.Gen.Binary, args...)
 	var words bytes.Buffer
 	cmd.Stderr = &words
-	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=2", "HL_PERMIT_FAILED_UNROLL=1", "HL_NUM_THREADS=1")
+	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=2", bridge.PermitUnroll, "HL_NUM_THREADS=1")
 	err := cmd.Run()
 	text := words.String()
 	if err != nil {

@@ -113,7 +113,7 @@ func adams(ctx context.Context, o *oracle.Oracle, beam int, limit time.Duration)
 	cmd := exec.CommandContext(ctx, "sh", args...)
 	var words bytes.Buffer
 	cmd.Stderr = &words
-	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=1", "HL_PERMIT_FAILED_UNROLL=1", "HL_NUM_THREADS=1")
+	cmd.Env = append(os.Environ(), "HL_DEBUG_AUTOSCHEDULE=1", bridge.PermitUnroll, "HL_NUM_THREADS=1")
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -139,8 +138,8 @@ func (p plan) budget(j *job) search.Budget {
 	return search.Budget{Time: j.budget}
 }
 
-// handOver builds the first that works of what searches found, the cheapest first, of
-// which at most so many are tried.
+// handOver builds the first that works of what searches found, of which at most so
+// many are tried.
 func (j *job) handOver(ctx context.Context, found []search.Solution, most int) (*made, error) {
 	s, note, err := j.buildFirst(ctx, different(found, most))
 	if err != nil {
@@ -153,11 +152,10 @@ func (j *job) handOver(ctx context.Context, found []search.Solution, most int) (
 func different(found []search.Solution, most int) []schedule.Schedule {
 	var out []schedule.Schedule
 	had := map[uint64]bool{}
-	for _, x := range found {
-		s := x.Node.(*search.StateNode).State().Schedule()
-		if !had[s.Hash()] && len(out) < most {
-			had[s.Hash()] = true
-			out = append(out, s)
+	for _, c := range search.Candidates(found, "") {
+		if !had[c.Hash] && len(out) < most {
+			had[c.Hash] = true
+			out = append(out, c.Schedule)
 		}
 	}
 	return out
@@ -211,7 +209,7 @@ func beams(n int) method {
 		if len(found) == 0 {
 			return nil, &bridge.LimitError{Limit: "time", Value: limit.Time.String()}
 		}
-		// Where the cheapest does not work, each of the other beams may have one that does.
+		// Where the cheapest does not work, each of the other beams may have another.
 		m, err := j.handOver(ctx, found, n)
 		if err != nil {
 			return nil, err
@@ -226,18 +224,22 @@ func beams(n int) method {
 	}}
 }
 
-// together is what searches found, the cheapest first, and how many were not done in
-// time and found nothing.
+// together is what searches ended with and then what else they found, both from the
+// cheapest on, and how many were not done in time and found nothing. A beam ends with
+// its best by penalised cost, which need not be the cheapest that it came by.
 func together(results []search.Result) (found []search.Solution, late int) {
+	var others []search.Solution
 	for _, r := range results {
 		if r.Fallback {
 			late++
 		} else {
-			found = append(found, r.Top...)
+			found = append(found, r.Solution)
+			others = append(others, r.Top...)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b search.Solution) int { return cmp.Compare(a.Cost, b.Cost) })
-	return found, late
+	slices.SortStableFunc(found, search.ByCost)
+	slices.SortStableFunc(others, search.ByCost)
+	return append(found, others...), late
 }
 
 // autotuned runs a search again and again with new seeds, builds and times what each

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -181,7 +180,7 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 		}
 		found.merge(end)
 	}
-	slices.SortStableFunc(out, func(a, b Solution) int { return cmp.Compare(a.Cost, b.Cost) })
+	slices.SortStableFunc(out, ByCost)
 	if x := found.best(); x.Cost < e.best.Cost {
 		e.best, e.beat = x, x.Cost
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,9 @@ type Solution struct {
 	Node Node
 	Cost float64
 }
+
+// ByCost orders solutions from the cheapest on.
+func ByCost(a, b Solution) int { return cmp.Compare(a.Cost, b.Cost) }
 
 // Result is what a search found.
 type Result struct {

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +122,7 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 	for _, a := range advised {
 		all = append(all, a.found...)
 	}
-	slices.SortStableFunc(all, func(a, b search.Solution) int { return cmp.Compare(a.Cost, b.Cost) })
+	slices.SortStableFunc(all, search.ByCost)
 	t.events.phase("checking")
 	for _, c := range search.Candidates(all, t.o.Search) {
 		err := measure.CheckOnce(ctx, t.server, c.Schedule, t.o.Protocol, t.o.Threads)
