@@ -30,8 +30,10 @@ func peers() map[string]method {
 		"adams2019:greedy": {make: adams(nil, bridge.Param{Name: "beam_size", Value: "1"})},
 		// Without coarse-to-fine refinement, and a wider beam for as much work (Adams et
 		// al., section 6.3).
-		"adams2019:beam160":      {make: adams([]string{"HL_NUM_PASSES=1"}, bridge.Param{Name: "beam_size", Value: "160"})},
-		"adams2019:no_subtiling": {make: adams(nil, bridge.Param{Name: "disable_subtiling", Value: "1"})},
+		"adams2019:beam160": {make: adams([]string{"HL_NUM_PASSES=1"}, bridge.Param{Name: "beam_size", Value: "160"})},
+		// Without nested tiling. What it remembers of a Func's tasks holds then whatever was
+		// inside the loops, so that it crashes on many applications unless it forgets them.
+		"adams2019:no_subtiling": {make: adams(nil, bridge.Param{Name: "disable_subtiling", Value: "1"}, bridge.Param{Name: "disable_memoized_blocks", Value: "1"})},
 		// 32 benchmarked samples, and the loop with retraining for as long as the budget
 		// lasts (their section 4.3 and figure 8).
 		"adams2019:samples32":    {random: true, alone: true, make: adamsLoop(batch, false)},
