@@ -26,7 +26,7 @@ type RaceOptions struct {
 	MinRounds int // before anything is concluded; default 10
 	MaxRounds int // default 30
 	// MaxTime ends a race of slow participants after MinRounds or, at twice the time,
-	// after the round it is in. Default 1 minute.
+	// after five rounds that count. Default 1 minute.
 	MaxTime   time.Duration
 	HalfWidth float64 // relative half-width of the interval that is precise enough; default 0.02
 	// Quiet is the factor by which the sentinel may be above its own minimum; a round
@@ -75,6 +75,14 @@ type Race struct {
 // wanted, so that a race on a machine that never rests ends.
 const disturbedFactor = 2
 
+// fewestRounds count in a race of slow participants: between the least and the greatest
+// of five paired ratios their true median lies with 94%, and of fewer with less than
+// what an interval claims. Where rounds are thrown away it ends after lateRounds in all.
+const (
+	fewestRounds = 5
+	lateRounds   = 2 * fewestRounds
+)
+
 // dropSignificance is the p-value below which a participant that is behind is out.
 // Many are tested in every round, so it is strict.
 const dropSignificance = 0.01
@@ -97,7 +105,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		return d, err
 	}
 	for race.Rounds < o.MaxRounds && race.Rounds+race.Thrown < disturbedFactor*o.MaxRounds {
-		if time.Since(started) > 2*o.MaxTime && race.Rounds > 0 {
+		if time.Since(started) > 2*o.MaxTime && (race.Rounds >= fewestRounds || race.Rounds > 0 && race.Rounds+race.Thrown >= lateRounds) {
 			break
 		}
 		laps := make([]time.Duration, len(racers))

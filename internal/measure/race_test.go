@@ -121,6 +121,24 @@ func TestRestlessMachineEndsTheRace(t *testing.T) {
 	}
 }
 
+// However slow the participants are, there are rounds enough for an interval.
+func TestSlowRaceHasFiveRounds(t *testing.T) {
+	o := raceOptions(t)
+	o.MaxTime = 0
+	if race := run(t, o, noisy(1, 10*ms, 0.03), always(12*ms)); race.Rounds != 5 {
+		t.Errorf("%d rounds", race.Rounds)
+	}
+	restless := &scripted{lap: func(k int) (time.Duration, error) {
+		if k < 4 {
+			return 10 * ms, nil
+		}
+		return 50 * ms, nil
+	}}
+	if race := run(t, o, restless, always(10*ms)); race.Rounds != 2 || race.Thrown != 8 {
+		t.Errorf("%d rounds, %d thrown away", race.Rounds, race.Thrown)
+	}
+}
+
 func TestThoseBehindAreDropped(t *testing.T) {
 	o := raceOptions(t)
 	o.Drop, o.MinRounds, o.HalfWidth = 1.25, 20, 0
