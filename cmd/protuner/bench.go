@@ -32,7 +32,7 @@ type benchRunCmd struct {
 	Layers     int           `help:"Of applications scheduled layer by layer only those layers that occur most often (default: all)." placeholder:"N"`
 	MinRounds  int           `help:"Rounds of a race at least (default: 10)." placeholder:"N"`
 	MaxRounds  int           `help:"Rounds of a race at most (default: 30)." placeholder:"N"`
-	RaceTime   time.Duration `help:"Time after which a race ends with the fewest rounds, and at twice that with five (default: 1m)." placeholder:"TIME"`
+	RaceTime   time.Duration `help:"Time after which a race ends with the fewest rounds, and at twice that with five, or ten with disturbed ones (default: 1m)." placeholder:"TIME"`
 	Threads    int           `help:"Threads of the pipelines (default: all processors)." placeholder:"N"`
 	Weights    string        `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	AppsDir    string        `help:"Folder of the applications." default:"apps" placeholder:"DIR"`

@@ -26,7 +26,7 @@ type RaceOptions struct {
 	MinRounds int // before anything is concluded; default 10
 	MaxRounds int // default 30
 	// MaxTime ends a race of slow participants after MinRounds or, at twice the time,
-	// after five rounds that count. Default 1 minute.
+	// after five rounds that count or ten in all. Default 1 minute.
 	MaxTime   time.Duration
 	HalfWidth float64 // relative half-width of the interval that is precise enough; default 0.02
 	// Quiet is the factor by which the sentinel may be above its own minimum; a round
@@ -105,7 +105,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		return d, err
 	}
 	for race.Rounds < o.MaxRounds && race.Rounds+race.Thrown < disturbedFactor*o.MaxRounds {
-		if time.Since(started) > 2*o.MaxTime && (race.Rounds >= fewestRounds || race.Rounds > 0 && race.Rounds+race.Thrown >= lateRounds) {
+		if time.Since(started) > 2*o.MaxTime && (race.Rounds >= fewestRounds || race.Rounds+race.Thrown >= lateRounds) {
 			break
 		}
 		laps := make([]time.Duration, len(racers))
