@@ -104,12 +104,16 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
+// lap races entries. Of a method's seeds only the fastest is compared with anything, so
+// those that cannot be it leave their time to the others.
 func (r *runner) lap(ctx context.Context, s *stage, entries []tunedb.BenchEntry) (*measure.Race, error) {
+	o := measure.DefaultRaceOptions()
+	o.Drop = measure.FarBehind
 	var racers []measure.Racer
 	for _, e := range entries {
 		racers = append(racers, s.fresh(r.library(s.part, e.Method, e.Repeat), e.Lenient))
+		o.Groups = append(o.Groups, e.Method)
 	}
-	o := measure.DefaultRaceOptions()
 	o.Protocol, o.MinRounds, o.MaxRounds, o.MaxTime = s.protocol, r.o.MinRounds, r.o.MaxRounds, r.o.RaceTime
 	return o.Run(ctx, tune.Stream(r.o.Seed, "bench/"+s.part.label()), racers)
 }

@@ -36,6 +36,10 @@ type RaceOptions struct {
 	// after two rounds before it is dropped; later a paired Wilcoxon test decides.
 	// 0: nobody is dropped. Participant 0 and the sentinel never are.
 	Drop float64
+	// Groups says of each participant to which group it belongs, where it matters only
+	// who is the fastest of each: one is dropped for being behind its own group's leader.
+	// nil: all are of one group.
+	Groups []string
 	// Progress is told after each round; may be nil.
 	Progress func(round int)
 }
@@ -70,6 +74,9 @@ type Race struct {
 	Rounds   int             // that count
 	Thrown   int             // rounds thrown away because the machine was disturbed
 }
+
+// FarBehind is a Drop that leaves room for two unlucky laps.
+const FarBehind = 1.25
 
 // disturbedFactor bounds how many rounds may be thrown away for each that is
 // wanted, so that a race on a machine that never rests ends.
@@ -143,7 +150,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 			race.Lanes[i].Laps = append(race.Lanes[i].Laps, laps[i])
 		}
 		if o.Drop > 0 {
-			race.drop(o.Drop)
+			race.drop(o.Drop, o.group)
 		}
 		if o.Progress != nil {
 			o.Progress(race.Rounds)
@@ -155,19 +162,30 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 	return race, nil
 }
 
+func (o RaceOptions) group(participant int) string {
+	if o.Groups == nil {
+		return ""
+	}
+	return o.Groups[participant]
+}
+
 // drop takes out who cannot win any more.
-func (r *Race) drop(factor float64) {
-	leader := 0
+func (r *Race) drop(factor float64, group func(int) string) {
+	leaders := map[string]int{}
 	for i, l := range r.Lanes {
-		if l.running() && l.Best() < r.Lanes[leader].Best() {
-			leader = i
+		if !l.running() {
+			continue
+		}
+		if leader, ok := leaders[group(i)]; !ok || l.Best() < r.Lanes[leader].Best() {
+			leaders[group(i)] = i
 		}
 	}
 	for i := range r.Lanes {
 		l := &r.Lanes[i]
-		if i == 0 || i == leader || !l.running() {
+		if i == 0 || !l.running() || i == leaders[group(i)] {
 			continue
 		}
+		leader := leaders[group(i)]
 		if r.Rounds == 2 && float64(l.Best()) > factor*float64(r.Lanes[leader].Best()) {
 			l.Dropped = true
 		}

@@ -157,6 +157,23 @@ func TestThoseBehindAreDropped(t *testing.T) {
 	}
 }
 
+// In each group the slower ones go, the fastest stays however slow it is, and the first
+// participant stays although its group has a faster one.
+func TestGroupsKeepTheirLeaders(t *testing.T) {
+	o := raceOptions(t)
+	o.Drop, o.Groups = 1.25, []string{"a", "a", "b", "b", "c"}
+	slow := always(50 * ms)
+	race := run(t, o, always(14*ms), always(10*ms), always(100*ms), slow, always(200*ms))
+	for i, want := range []bool{false, false, true, false, false} {
+		if race.Lanes[i].Dropped != want {
+			t.Errorf("lane %d: dropped %v", i, race.Lanes[i].Dropped)
+		}
+	}
+	if slow.laps != race.Rounds || race.Lanes[2].Laps[1] != 100*ms || race.Lanes[2].Laps[2] != 0 {
+		t.Errorf("%d laps of a group's leader in %d rounds; the dropped one's %v", slow.laps, race.Rounds, race.Lanes[2].Laps)
+	}
+}
+
 func TestNobodyIsDroppedUnlessAsked(t *testing.T) {
 	slow := always(100 * ms)
 	if race := run(t, raceOptions(t), always(10*ms), slow); race.Lanes[1].Dropped || slow.laps != race.Rounds {

@@ -87,7 +87,7 @@ func stopped(stop <-chan struct{}) bool {
 // is first there is often only lucky.
 func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule) ([]schedule.Schedule, error) {
 	o := measure.DefaultRaceOptions()
-	o.Drop = 1.25
+	o.Drop = measure.FarBehind
 	race, raced, err := t.raceInServer(ctx, o, Stream(t.o.Seed, "race/finalists"), finalists)
 	if err != nil {
 		return nil, err
