@@ -1,7 +1,8 @@
 // Claim: of pipelines small enough to try everything, every complete schedule that
 // decisions lead to compiles under real Halide and computes what a schedule without
 // any loop transformed does, under every Halide tested, for one core and for two; and so
-// does each with register blocks of two and of three over every dimension.
+// does each with register blocks of two and of three over every dimension, and slice by
+// slice.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
 package main
@@ -11,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +35,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "open", "sums"} {
+		for _, name := range []string{"rows", "chain", "open", "sums", "channels"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},
@@ -62,7 +64,9 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 	claim.Fail(err)
 	reached, seen := map[uint64]bool{}, map[string]bool{}
 	for _, cores := range []int{1, 2} {
-		sp, err := space.New(p, space.Defaults(cores))
+		o := space.Defaults(cores)
+		o.SliceLeast = 1
+		sp, err := space.New(p, o)
 		claim.Fail(err)
 		var walk func(s *space.State)
 		walk = func(s *space.State) {
@@ -72,7 +76,7 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 			reached[s.Key()^uint64(cores)] = true
 			if s.Complete() {
 				states++
-				for _, s := range append(blocked(s), s) {
+				for _, s := range slices.Concat(blocked(s), sliced(s), []*space.State{s}) {
 					if text := s.Schedule().String(); !seen[text] {
 						seen[text] = true
 						out = append(out, s.Schedule())
@@ -103,6 +107,17 @@ func blocked(s *space.State) []*space.State {
 			claim.Fail(err)
 			out = append(out, next)
 		}
+	}
+	return out
+}
+
+// sliced are the ways to compute what is at root slice by slice.
+func sliced(s *space.State) []*space.State {
+	var out []*space.State
+	for _, by := range s.Space().Slices() {
+		next, _, err := s.Space().Replay(append(s.Trace(), by), space.Strict)
+		claim.Fail(err)
+		out = append(out, next)
 	}
 	return out
 }

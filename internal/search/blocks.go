@@ -140,3 +140,18 @@ func (p *plan) jam(funcs []int, factor int64) bool {
 	}
 	return done
 }
+
+// slice computes what is at root slice by slice of an output, or not so any more.
+func (m *mover) slice(from, _ *space.State) (*space.State, bool) {
+	p := planOf(m.base, from)
+	all := m.sp.Slices()
+	switch {
+	case len(all) == 0:
+		return nil, false
+	case p.slice.Kind != 0:
+		p.slice = space.Decision{}
+	default:
+		p.slice = all[m.rng.Intn(len(all))]
+	}
+	return p.state(), true
+}

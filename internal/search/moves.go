@@ -31,6 +31,7 @@ var moves = []move{
 	{"crossover", (*mover).crossover},
 	{"block", (*mover).block},
 	{"chain-block", (*mover).chainBlock},
+	{"slice", (*mover).slice},
 }
 
 // varied is how many of the moves searches guided by the model make too: the first ones,

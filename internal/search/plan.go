@@ -15,6 +15,7 @@ type plan struct {
 	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
 	tasks []space.Decision // by Func
 	block []space.Decision // by Func
+	slice space.Decision   // Kind 0 for none
 }
 
 func newPlan(sp *space.Space) *plan {
@@ -33,6 +34,8 @@ func planOf(base, s *space.State) *plan {
 			p.tasks[d.Func] = d
 		case space.Block:
 			p.block[d.Func] = d
+		case space.Slice:
+			p.slice = d
 		default:
 			p.place[d.Func] = d
 		}
@@ -53,6 +56,9 @@ func (p *plan) state() *space.State {
 		if p.block[f].Kind != 0 && p.place[f].Kind == space.Compute {
 			trace = append(trace, p.block[f])
 		}
+	}
+	if p.slice.Kind != 0 {
+		trace = append(trace, p.slice)
 	}
 	begin := p.base
 	if p.from != nil {

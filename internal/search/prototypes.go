@@ -13,9 +13,11 @@ import (
 // with light Funcs inlined and not, and some with several rows or all of a few channels
 // made at a time. What feeds one place by several ways may be kept whole, too: of a
 // pyramid, whose levels are all read twice, each strip would otherwise compute nearly
-// everything. A long chain is cut into groups that compute little twice. And strips may be
-// merged from the inputs up, no further than nothing is computed often. Which are good depends on pipeline and machine: they are different
-// enough that one of them is usually a good start. Equal ones are left out.
+// everything. A long chain is cut into groups that compute little twice. Strips may be
+// merged from the inputs up, no further than nothing is computed often. And where channels
+// or images have nothing to do with each other, one may be done with before the next.
+// Which are good depends on pipeline and machine: they are different enough that one of
+// them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
 	var out []Candidate
 	known := seen{}
@@ -60,9 +62,18 @@ func Prototypes(sp *space.Space) []Candidate {
 	for _, g := range leading {
 		strips(g)
 	}
-	for _, rows := range []int64{16, 64} {
-		add(fmt.Sprintf("strips-%d-merged", rows), merged(sp, rows))
+	sliced := func(name string, p *plan) {
+		for _, by := range sp.Slices() {
+			p.slice = by
+			add(name+"-sliced", p)
+		}
 	}
+	for _, rows := range []int64{16, 64} {
+		name, p := fmt.Sprintf("strips-%d-merged", rows), merged(sp, rows)
+		add(name, p)
+		sliced(name, p)
+	}
+	sliced("root-light", everyRoot(sp, true))
 	blocked("root", grouping{inlined: light, by: 4}, everyRoot(sp, true))
 	blocked("root", grouping{inlined: light, channels: true}, everyRoot(sp, true))
 	for _, rows := range []int64{32, 8, 128} {

@@ -19,6 +19,9 @@ const (
 	// Block unrolls some iterations of a Func around its vector. It is no action: a
 	// trace may end with some, see Replay.
 	Block
+	// Slice computes what is at root slice by slice of an output, a slice being one
+	// iteration of one of its loops. It is no action either.
+	Slice
 )
 
 func (k Kind) String() string {
@@ -31,6 +34,8 @@ func (k Kind) String() string {
 		return "tasks"
 	case Block:
 		return "block"
+	case Slice:
+		return "slice"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

@@ -20,6 +20,7 @@ type loopVar struct {
 	parallel  bool
 	unrolled  bool
 	vectorise bool
+	outermost bool // around all others, whatever the order: see slice
 }
 
 // stageLoops is a stage's schedule in the making.
@@ -60,6 +61,9 @@ func (s *State) Schedule() schedule.Schedule {
 	}
 	for _, f := range s.root.StoreAt {
 		w.places[f].levels[1] = s.root
+	}
+	if s.slice != nil {
+		w.slice(s.root, s.slice)
 	}
 	out := schedule.Schedule{Directives: slices.Clone(s.sp.head.Directives)}
 	for f := range s.sp.nodes {

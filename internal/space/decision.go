@@ -36,7 +36,8 @@ type Decision struct {
 	// Task says, for Tasks, how many iterations of the pure stage's loops a task
 	// covers, vectors by lanes; nil leaves them serial.
 	Task []int64
-	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled.
+	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled;
+	// Dim says, for Slice, along which dimension.
 	Dim    int
 	Factor int64
 
@@ -65,16 +66,20 @@ func (s *State) Trace() []Decision {
 		steps--
 		out[steps] = *t.decision()
 	}
-	return append(out, s.blocks...)
+	out = append(out, s.blocks...)
+	if s.slice != nil {
+		out = append(out, *s.slice)
+	}
+	return out
 }
 
 // Blocks are the register blocks of a complete state, one a Func at most, by Func. The
 // slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// blocked is s, which is complete, with these blocks instead of its own.
-func (s *State) blocked(blocks []Decision) *State {
-	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks}
+// with is s, which is complete, with these blocks and this slice instead of its own.
+func (s *State) with(blocks []Decision, slice *Decision) *State {
+	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, slice: slice}
 }
 
 // decision is the one that led to s, which is not the start. States that have it in

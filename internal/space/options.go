@@ -76,6 +76,11 @@ type Options struct {
 	// it for an ablation.) Default false.
 	NoSubtiling bool
 
+	// SliceLeast is how many points of an output a slice must have (see Slices), so that
+	// parallel loops inside it are worth beginning. Default 65536. Not in Adams et al.;
+	// no action leads to a slice.
+	SliceLeast int64
+
 	// RoundTasks adds tasks that cover powers of two of iterations. The paper's
 	// code makes the numbers of tasks such that the sizes hardly ever are. Default
 	// true; Adams turns it off.
@@ -106,6 +111,7 @@ func Adams(parallelism int) Options {
 		UnrollLimit:     12,
 		SumsLimit:       12,
 		StackBytes:      64000,
+		SliceLeast:      1 << 16,
 		Unchecked:       true,
 	}
 }
@@ -133,6 +139,8 @@ func (o Options) Validate() error {
 		return errors.New("space: the unroll limit of sums must not be negative; 0 follows the target's registers")
 	case o.StackBytes < 0:
 		return errors.New("space: the stack limit must not be negative")
+	case o.SliceLeast < 1:
+		return errors.New("space: a slice must have at least 1 point")
 	case o.MemoryLimit < 0:
 		return errors.New("space: the memory limit must not be negative; 0 is none")
 	}

@@ -31,8 +31,8 @@ var ErrIllegal = errors.New("decision is not legal here")
 // that is missing to computing at root, or to the first choice of tasks; the state
 // is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
-// trace that stops leads to a partial state. Blocks are taken as they are: where one
-// cannot be, Schedule leaves it out.
+// trace that stops leads to a partial state. Blocks and slices are taken as they are:
+// where one cannot be, Schedule leaves it out.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
 }
@@ -45,6 +45,7 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	blocks := 0
+	var slice *Decision
 	for i := range trace {
 		d := &trace[i]
 		if d.Func < 0 || d.Func >= len(sp.nodes) {
@@ -56,6 +57,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Block:
 			wanted[d.Func].block = d
 			blocks++
+		case Slice:
+			slice = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}
 		default:
 			wanted[d.Func].place = d
 		}
@@ -80,14 +83,14 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		}
 		s = next
 	}
-	if blocks > 0 {
+	if blocks > 0 || slice != nil {
 		list := make([]Decision, 0, blocks)
 		for _, w := range wanted {
 			if w.block != nil {
 				list = append(list, *w.block)
 			}
 		}
-		s = s.blocked(list)
+		s = s.with(list, slice)
 	}
 	return s, repaired, nil
 }
@@ -101,7 +104,7 @@ func (s *State) Shared(base *State, trace []Decision) *State {
 	}
 	var steps [128]*State
 	way := steps[:0]
-	// The last step is never shared: with it the blocks of s would be.
+	// The last step is never shared: with it the blocks and the slice of s would be.
 	for t := s.parent; t != base; t = t.parent {
 		if t.parent == nil {
 			return base
@@ -117,7 +120,7 @@ func (s *State) Shared(base *State, trace []Decision) *State {
 		return &wanted[2*d.Func]
 	}
 	for i := range trace {
-		if trace[i].Kind != Block {
+		if trace[i].Kind != Block && trace[i].Kind != Slice {
 			*slot(&trace[i]) = &trace[i]
 		}
 	}
@@ -130,7 +133,7 @@ func (s *State) Shared(base *State, trace []Decision) *State {
 	return s.parent
 }
 
-// same holds for decisions, of one Func and no blocks, that mean the same.
+// same holds for decisions, of one Func and neither blocks nor slices, that mean the same.
 func (d *Decision) same(e *Decision) bool {
 	return d.Kind == e.Kind && d.Vector == e.Vector && d.Store.Equal(e.Store) && d.Compute.Equal(e.Compute) &&
 		(d.Task == nil) == (e.Task == nil) && slices.Equal(d.Task, e.Task)

@@ -14,6 +14,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -34,6 +35,9 @@ type Space struct {
 	levels []atomic.Pointer[computed] // at root, by Func: lists
 	start  *State
 	tiled  [1 << 12]atomic.Pointer[tilingSet] // by hash
+
+	slicingOnce sync.Once
+	sliced      []slicing
 }
 
 // node is what the space knows of one Func beyond its description.

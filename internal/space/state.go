@@ -23,6 +23,7 @@ type State struct {
 	parent *State
 	by     Action                   // what led here from parent
 	blocks []Decision               // of a complete state: see Blocks
+	slice  *Decision                // of a complete state: see Slices; nil for none
 	said   atomic.Pointer[Decision] // the same by intent, once asked for
 }
 
@@ -127,6 +128,9 @@ func (s *State) Key() uint64 {
 	}
 	for _, b := range s.blocks {
 		h.add(uint64(b.Func), uint64(b.Dim), uint64(b.Factor))
+	}
+	if s.slice != nil {
+		h.add(uint64(s.slice.Func), uint64(s.slice.Dim))
 	}
 	return uint64(h)
 }

@@ -15,6 +15,7 @@ import (
 //	harris tasks [1536,128]
 //	harris tasks serial
 //	gray block y 2
+//	rows slice c
 //
 // A place is a stage, as the description names it, and what one iteration of the
 // loop covers of the stage's loops, innermost first; store is left out where it
@@ -49,6 +50,8 @@ func (sp *Space) FormatDecision(d Decision) string {
 		return head + " " + formatTile(d.Task)
 	case Block:
 		return fmt.Sprintf("%s %s %d", head, word(n.Args[d.Dim]), d.Factor)
+	case Slice:
+		return head + " " + word(n.Args[d.Dim])
 	}
 	return head
 }
@@ -124,8 +127,13 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		if err := sp.parseBlock(r, &d); err != nil {
 			return d, err
 		}
+	case "slice":
+		d.Kind = Slice
+		if d.Dim, err = sp.parseDim(r, d.Func); err != nil {
+			return d, err
+		}
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())
@@ -148,25 +156,30 @@ func (sp *Space) parseCompute(r *wordReader, d *Decision) error {
 	if r.next() != "vector" {
 		return fmt.Errorf("no vector dimension: say vector and its name, or none")
 	}
-	n := &sp.nodes[d.Func]
-	dim := r.next()
-	if dim == "none" {
+	if r.peek() == "none" {
+		r.next()
 		return nil
 	}
-	if d.Vector = slices.Index(n.Args, dim); d.Vector < 0 {
-		return fmt.Errorf("%s has no dimension %q", n.Name, dim)
+	d.Vector, err = sp.parseDim(r, d.Func)
+	return err
+}
+
+func (sp *Space) parseDim(r *wordReader, f int) (int, error) {
+	n := &sp.nodes[f]
+	name := r.next()
+	dim := slices.Index(n.Args, name)
+	if dim < 0 {
+		return 0, fmt.Errorf("%s has no dimension %q", n.Name, name)
 	}
-	return nil
+	return dim, nil
 }
 
 func (sp *Space) parseBlock(r *wordReader, d *Decision) error {
-	n := &sp.nodes[d.Func]
-	dim := r.next()
-	if d.Dim = slices.Index(n.Args, dim); d.Dim < 0 {
-		return fmt.Errorf("%s has no dimension %q", n.Name, dim)
+	var err error
+	if d.Dim, err = sp.parseDim(r, d.Func); err != nil {
+		return err
 	}
 	factor := r.next()
-	var err error
 	if d.Factor, err = strconv.ParseInt(factor, 10, 32); err != nil || d.Factor < 2 {
 		return fmt.Errorf("%q is no number of iterations to unroll: at least 2", factor)
 	}

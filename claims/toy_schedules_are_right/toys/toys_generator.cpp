@@ -75,9 +75,27 @@ public:
     }
 };
 
+// Channels that have nothing to do with each other.
+class Channels : public Generator<Channels> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), c("c");
+        Func near("near"), sum("sum");
+        near(x, c) = input(x, c) + input(x + 1, c);
+        sum(x, c) = near(x, c) * near(x + 2, c);
+        output(x, c) = sum(x, c) * sum(x + 1, c);
+        input.set_estimates({{0, 16}, {0, 3}});
+        output.set_estimates({{0, 12}, {0, 3}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
 HALIDE_REGISTER_GENERATOR(Chain, chain)
 HALIDE_REGISTER_GENERATOR(Open, open)
 HALIDE_REGISTER_GENERATOR(Sums, sums)
+HALIDE_REGISTER_GENERATOR(Channels, channels)
