@@ -31,15 +31,18 @@ func (l *Lateness) learn(o Outcome) {
 	}
 }
 
-// hopeless holds where of those that had as much in one nest more were given up than
-// not, and the fastest had less.
+// hopeless holds where of those that had about as much in one nest, from two thirds of
+// it to half as much again, more were given up than not, and the fastest had less. What
+// all of a pyramid in one nest comes to says nothing of half of it.
 func (l *Lateness) hopeless(s *space.State) bool {
 	sum, n := 0, fused(s.Root())
 	if n <= l.reach {
 		return false
 	}
-	for ; n < len(l.surplus); n++ {
-		sum += l.surplus[n]
+	for k, surplus := range l.surplus {
+		if 2*n <= 3*k && 2*k <= 3*n {
+			sum += surplus
+		}
 	}
 	return sum > 0
 }

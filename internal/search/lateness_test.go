@@ -1,13 +1,14 @@
 package search
 
 import (
+	"math/rand"
 	"testing"
 
 	"github.com/protuner/protuner/internal/space"
 )
 
 // What has as much in one loop nest as what was given up is hopeless, until as many of
-// those were measured after all; what has less is not.
+// those were measured after all; what has much less is not.
 func TestLateness(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
 	var all, apart *space.State
@@ -33,6 +34,13 @@ func TestLateness(t *testing.T) {
 		if l.hopeless(all) != step.hopeless || l.hopeless(apart) {
 			t.Errorf("surplus %v: hopeless %v, at root %v", l.surplus, l.hopeless(all), l.hopeless(apart))
 		}
+	}
+	half := all
+	for rng := rand.New(rand.NewSource(1)); 3*fused(half.Root()) >= 2*fused(all.Root()) || fused(half.Root()) < 2; {
+		half = rollout(sp.Start(), rng)
+	}
+	if l.hopeless(half) {
+		t.Errorf("%d stages together are hopeless by what became of %d", fused(half.Root()), fused(all.Root()))
 	}
 	for _, m := range []struct {
 		state    *space.State

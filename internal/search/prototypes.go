@@ -32,20 +32,16 @@ func Prototypes(sp *space.Space) []Candidate {
 		if g.by > 0 {
 			p.jam(p.realised(), g.by)
 		}
-		if g.channels {
-			p.channels(p.realised())
-		}
+		g.channels = g.channels && p.channels(p.realised())
 		add(name+g.String(), p)
 	}
-	// What compiles soon and cannot be very slow comes first: fusing fifty Funcs into one
-	// nest of strips can take half a minute to compile.
+	// What compiles soon and cannot be very slow comes first, then what most often is good.
 	add("root-light", everyRoot(sp, true))
-	add("root", everyRoot(sp, false))
 	slid := func(g grouping) *plan {
 		return grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 			row, ok := p.strip(owner.Func, owner.Stage, 1)
 			strip, _ := p.strip(owner.Func, owner.Stage, g.rows)
-			ok = ok && (!g.sparing || sp.Repeats(f, strip) <= fewRepeats)
+			ok = ok && g.spares(sp, f, strip)
 			if ok {
 				p.at(f, row, strip)
 			}
@@ -54,10 +50,11 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	strips := func(g grouping) { blocked(fmt.Sprintf("strips-%d", g.rows), g, slid(g)) }
 	leading := []grouping{
-		{inlined: light, rows: 32}, {inlined: light, rows: 256, by: 2}, {inlined: few, apart: true, rows: 32},
+		// Where there are no channels these two are those without.
+		{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
+		{inlined: light, rows: 256, by: 2}, {inlined: light, rows: 32}, {inlined: few, apart: true, rows: 32},
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
 		{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},
-		{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
 	}
 	for _, g := range leading {
 		strips(g)
@@ -68,6 +65,7 @@ func Prototypes(sp *space.Space) []Candidate {
 			add(name+"-sliced", p)
 		}
 	}
+	add("root", everyRoot(sp, false))
 	for _, rows := range []int64{16, 64} {
 		name, p := fmt.Sprintf("strips-%d-merged", rows), merged(sp, rows)
 		add(name, p)
@@ -94,6 +92,7 @@ func Prototypes(sp *space.Space) []Candidate {
 			g.rows = t[1]
 			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 				at, ok := p.tile(owner.Func, owner.Stage, t[0], t[1])
+				ok = ok && g.spares(sp, f, at)
 				if ok {
 					p.at(f, at, at)
 				}
@@ -102,8 +101,10 @@ func Prototypes(sp *space.Space) []Candidate {
 		}
 	}
 	for _, rows := range []int64{4, 16, 64} {
-		add(fmt.Sprintf("strips-%d-fused", rows), grouped(sp, grouping{inlined: light, rows: rows}, func(p *plan, f int, owner space.Reader) bool {
+		g := grouping{inlined: light, rows: rows}
+		add(fmt.Sprintf("strips-%d-fused", rows), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 			strip, ok := p.strip(owner.Func, owner.Stage, rows)
+			ok = ok && g.spares(sp, f, strip)
 			if ok {
 				p.at(f, strip, strip)
 			}
@@ -123,8 +124,8 @@ type grouping struct {
 	// by is how many rows are made at a time, 0 for one.
 	by int64
 	// sparing sends to root, where it starts strips of its own, what would be computed more
-	// than fewRepeats times in those it feeds: each Func of a long chain begins a strip
-	// with more rows than the one that reads it.
+	// than fewRepeats times in those it feeds, in place of manyRepeats: each Func of a long
+	// chain begins a strip with more rows than the one that reads it.
 	sparing bool
 	// channels makes all of a few channels at a time.
 	channels bool
@@ -161,8 +162,20 @@ const (
 // fewTimes is the three taps of a short filter.
 const fewTimes = 3
 
-// fewRepeats is what sparing groups may compute too much, about a seventh.
-const fewRepeats = 1.15
+// fewRepeats is what sparing groups may compute too much, about a seventh; manyRepeats
+// what others may. A strip of a pyramid's coarsest level would compute nearly all of it.
+const (
+	fewRepeats  = 1.15
+	manyRepeats = 4
+)
+
+// spares holds where f may be computed for each tile of that place.
+func (g grouping) spares(sp *space.Space, f int, in space.Place) bool {
+	if g.sparing {
+		return sp.Repeats(f, in) <= fewRepeats
+	}
+	return sp.Repeats(f, in) <= manyRepeats
+}
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, and those called once, which inlining does
