@@ -31,16 +31,20 @@ func (l *Lateness) learn(o Outcome) {
 	}
 }
 
-// hopeless holds where of those that had about as much in one nest, from two thirds of
-// it to half as much again, more were given up than not, and the fastest had less. What
-// all of a pyramid in one nest comes to says nothing of half of it.
+// crowd is how many stages in one nest make it hard to lower. Of fewer, what was given
+// up was slow for another reason.
+const crowd = 16
+
+// hopeless holds where of those that had about as much in one nest, a crowd, from two
+// thirds of it to half as much again, more were given up than not, and the fastest had
+// less. What all of a pyramid in one nest comes to says nothing of half of it.
 func (l *Lateness) hopeless(s *space.State) bool {
 	sum, n := 0, fused(s.Root())
-	if n <= l.reach {
+	if n < crowd || n <= l.reach {
 		return false
 	}
 	for k, surplus := range l.surplus {
-		if 2*n <= 3*k && 2*k <= 3*n {
+		if k >= crowd && 2*n <= 3*k && 2*k <= 3*n {
 			sum += surplus
 		}
 	}

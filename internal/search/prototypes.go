@@ -124,8 +124,8 @@ type grouping struct {
 	// by is how many rows are made at a time, 0 for one.
 	by int64
 	// sparing sends to root, where it starts strips of its own, what would be computed more
-	// than fewRepeats times in those it feeds, in place of manyRepeats: each Func of a long
-	// chain begins a strip with more rows than the one that reads it.
+	// than fewRepeats times in those it feeds: each Func of a long chain begins a strip
+	// with more rows than the one that reads it.
 	sparing bool
 	// channels makes all of a few channels at a time.
 	channels bool
@@ -162,19 +162,17 @@ const (
 // fewTimes is the three taps of a short filter.
 const fewTimes = 3
 
-// fewRepeats is what sparing groups may compute too much, about a seventh; manyRepeats
-// what others may. A strip of a pyramid's coarsest level would compute nearly all of it.
-const (
-	fewRepeats  = 1.15
-	manyRepeats = 4
-)
+// fewRepeats is what sparing groups may compute too much, about a seventh.
+const fewRepeats = 1.15
 
-// spares holds where f may be computed for each tile of that place.
+// spares holds where f may be computed for each tile of that place. Groups that are not
+// sparing go as far as the space does, which counts all that is in a nest and so finds
+// the end later: a strip of a pyramid's coarsest level would compute nearly all of it.
 func (g grouping) spares(sp *space.Space, f int, in space.Place) bool {
 	if g.sparing {
 		return sp.Repeats(f, in) <= fewRepeats
 	}
-	return sp.Repeats(f, in) <= manyRepeats
+	return sp.Repeats(f, in) <= sp.Options().Recompute
 }
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
