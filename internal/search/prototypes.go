@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/protuner/protuner/internal/space"
@@ -90,14 +91,7 @@ func Prototypes(sp *space.Space) []Candidate {
 	for _, t := range [][2]int64{{128, 32}, {64, 8}, {256, 128}} {
 		for _, g := range []grouping{{inlined: light}, {}} {
 			g.rows = t[1]
-			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
-				at, ok := p.tile(owner.Func, owner.Stage, t[0], t[1])
-				ok = ok && g.spares(sp, f, at)
-				if ok {
-					p.at(f, at, at)
-				}
-				return ok
-			}))
+			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), tiled(sp, g, t[0], t[1]))
 		}
 	}
 	for _, rows := range []int64{4, 16, 64} {
@@ -112,6 +106,30 @@ func Prototypes(sp *space.Space) []Candidate {
 		}))
 	}
 	return out
+}
+
+// tiled computes what feeds one place in tiles of it. What each of a column of tiles would
+// compute anew, as a scan over the rows needs all of them, is computed for the column, and
+// tasks are columns then.
+func tiled(sp *space.Space, g grouping, width, rows int64) *plan {
+	columns := map[int][]int64{} // by owner
+	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
+		at, ok := p.tile(owner.Func, owner.Stage, width, rows)
+		if ok && !g.spares(sp, f, at) {
+			at, _ = p.tile(owner.Func, owner.Stage, width, math.MaxInt64)
+			if ok = g.spares(sp, f, at); ok && owner.Stage == 0 {
+				columns[owner.Func] = at.Tile
+			}
+		}
+		if ok {
+			p.at(f, at, at)
+		}
+		return ok
+	})
+	for f, column := range columns {
+		p.cut(f, column)
+	}
+	return p
 }
 
 // grouping says how grouped goes about it.
