@@ -297,6 +297,20 @@ func TestPrototypesOfChannels(t *testing.T) {
 	}
 }
 
+// What tiles of a column would each compute nearly whole is computed for the column.
+func TestTilesOfScansAreColumns(t *testing.T) {
+	sp := newSpace(t, "scan.h21", 2)
+	p := tiled(sp, grouping{inlined: light}, 64, 8)
+	for name, want := range map[string][]int64{"run": {64, 8}, "total": {64, 240}} {
+		if got := p.place[funcs(t, sp, name)[0]].Compute.Tile; !slices.Equal(got, want) {
+			t.Errorf("%s in tiles of %v, not %v", name, got, want)
+		}
+	}
+	if got := p.tasks[funcs(t, sp, "output")[0]].Task; !slices.Equal(got, []int64{64, 240}) {
+		t.Errorf("tasks of %v", got)
+	}
+}
+
 // Of a batch, an image is done with before the next, in prototypes and by a move, which
 // also takes that back.
 func TestSlices(t *testing.T) {
