@@ -58,7 +58,7 @@ func (sp *Space) slicedBy(o, loop int) (slicing, bool) {
 	in := sp.newSite(sp.nodes[o].first, own)
 	s.apart[o] = true
 	s.single[sp.nodes[o].first] = singles(whole.Loops(0), own.Loops(0))
-	any := false
+	found := false
 	for f := o + 1; f < len(sp.nodes); f++ { // consumers come first
 		n := &sp.nodes[f]
 		if n.given || n.Extern || sp.OnlyRoot(f) || !s.fed(n.consumers) {
@@ -68,16 +68,18 @@ func (sp *Space) slicedBy(o, loop int) (slicing, bool) {
 		if points(here.computed())*float64(many) != points(all.computed()) {
 			continue
 		}
-		apart := true
-		for k := range n.Stages {
-			single := singles(all.Loops(k), here.Loops(k))
-			s.single[n.first+k] = single
-			apart = apart && single != nil
+		single := make([][]bool, len(n.Stages))
+		s.apart[f] = true
+		for k := range single {
+			single[k] = singles(all.Loops(k), here.Loops(k))
+			s.apart[f] = s.apart[f] && single[k] != nil
 		}
-		s.apart[f] = apart
-		any = any || apart
+		if s.apart[f] {
+			copy(s.single[n.first:], single)
+			found = true
+		}
 	}
-	return s, any
+	return s, found
 }
 
 // fed holds where all that reads a Func falls apart.
@@ -161,7 +163,7 @@ func (w *writer) slice(root *Nest, by *Decision) {
 	for k, single := range s.single {
 		if st := w.stages[k]; st != nil {
 			for i := range st.vars {
-				if v := &st.vars[i]; len(single) > 0 && single[v.loop] {
+				if v := &st.vars[i]; single != nil && single[v.loop] {
 					v.extent = 1
 				}
 			}
