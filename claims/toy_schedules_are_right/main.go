@@ -103,9 +103,7 @@ func blocked(s *space.State) []*space.State {
 					trace = append(trace, space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor})
 				}
 			}
-			next, _, err := s.Space().Replay(trace, space.Strict)
-			claim.Fail(err)
-			out = append(out, next)
+			out = append(out, replayed(s, trace))
 		}
 	}
 	return out
@@ -115,11 +113,15 @@ func blocked(s *space.State) []*space.State {
 func sliced(s *space.State) []*space.State {
 	var out []*space.State
 	for _, by := range s.Space().Slices() {
-		next, _, err := s.Space().Replay(append(s.Trace(), by), space.Strict)
-		claim.Fail(err)
-		out = append(out, next)
+		out = append(out, replayed(s, append(s.Trace(), by)))
 	}
 	return out
+}
+
+func replayed(s *space.State, trace []space.Decision) *space.State {
+	next, _, err := s.Space().Replay(trace, space.Strict)
+	claim.Fail(err)
+	return next
 }
 
 // failures builds, checks and runs the schedules, and says which are wrong.

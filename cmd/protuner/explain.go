@@ -139,7 +139,7 @@ func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, f *feature
 			}
 			state, err := sp.ImportSchedule(s)
 			if err != nil {
-				continue // with other Funcs, or register blocks
+				continue // with other Funcs, register blocks or a slice
 			}
 			out := predicted(fmt.Sprintf("the fastest measured (run %d)", r.ID), m, featuresOf(f.generator, state))
 			out.Measured = 1e3 * t.Best.Seconds()

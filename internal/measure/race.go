@@ -150,7 +150,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 			race.Lanes[i].Laps = append(race.Lanes[i].Laps, laps[i])
 		}
 		if o.Drop > 0 {
-			race.drop(o.Drop, o.group)
+			race.drop(o)
 		}
 		if o.Progress != nil {
 			o.Progress(race.Rounds)
@@ -170,23 +170,22 @@ func (o RaceOptions) group(participant int) string {
 }
 
 // drop takes out who cannot win any more.
-func (r *Race) drop(factor float64, group func(int) string) {
+func (r *Race) drop(o RaceOptions) {
 	leaders := map[string]int{}
 	for i, l := range r.Lanes {
 		if !l.running() {
 			continue
 		}
-		if leader, ok := leaders[group(i)]; !ok || l.Best() < r.Lanes[leader].Best() {
-			leaders[group(i)] = i
+		if leader, ok := leaders[o.group(i)]; !ok || l.Best() < r.Lanes[leader].Best() {
+			leaders[o.group(i)] = i
 		}
 	}
 	for i := range r.Lanes {
-		l := &r.Lanes[i]
-		if i == 0 || !l.running() || i == leaders[group(i)] {
+		l, leader := &r.Lanes[i], leaders[o.group(i)]
+		if i == 0 || i == leader || !l.running() {
 			continue
 		}
-		leader := leaders[group(i)]
-		if r.Rounds == 2 && float64(l.Best()) > factor*float64(r.Lanes[leader].Best()) {
+		if r.Rounds == 2 && float64(l.Best()) > o.Drop*float64(r.Lanes[leader].Best()) {
 			l.Dropped = true
 		}
 		if r.Rounds >= 6 {

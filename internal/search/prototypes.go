@@ -42,11 +42,7 @@ func Prototypes(sp *space.Space) []Candidate {
 		return grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 			row, ok := p.strip(owner.Func, owner.Stage, 1)
 			strip, _ := p.strip(owner.Func, owner.Stage, g.rows)
-			ok = ok && g.spares(sp, f, strip)
-			if ok {
-				p.at(f, row, strip)
-			}
-			return ok
+			return ok && g.put(p, f, row, strip)
 		})
 	}
 	strips := func(g grouping) { blocked(fmt.Sprintf("strips-%d", g.rows), g, slid(g)) }
@@ -98,11 +94,7 @@ func Prototypes(sp *space.Space) []Candidate {
 		g := grouping{inlined: light, rows: rows}
 		add(fmt.Sprintf("strips-%d-fused", rows), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 			strip, ok := p.strip(owner.Func, owner.Stage, rows)
-			ok = ok && g.spares(sp, f, strip)
-			if ok {
-				p.at(f, strip, strip)
-			}
-			return ok
+			return ok && g.put(p, f, strip, strip)
 		}))
 	}
 	return out
@@ -114,17 +106,18 @@ func Prototypes(sp *space.Space) []Candidate {
 func tiled(sp *space.Space, g grouping, width, rows int64) *plan {
 	columns := map[int][]int64{} // by owner
 	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
-		at, ok := p.tile(owner.Func, owner.Stage, width, rows)
-		if ok && !g.spares(sp, f, at) {
-			at, _ = p.tile(owner.Func, owner.Stage, width, math.MaxInt64)
-			if ok = g.spares(sp, f, at); ok && owner.Stage == 0 {
-				columns[owner.Func] = at.Tile
-			}
+		tile, ok := p.tile(owner.Func, owner.Stage, width, rows)
+		if !ok || g.put(p, f, tile, tile) {
+			return ok
 		}
-		if ok {
-			p.at(f, at, at)
+		column, _ := p.tile(owner.Func, owner.Stage, width, math.MaxInt64)
+		if !g.put(p, f, column, column) {
+			return false
 		}
-		return ok
+		if owner.Stage == 0 {
+			columns[owner.Func] = column.Tile
+		}
+		return true
 	})
 	for f, column := range columns {
 		p.cut(f, column)
@@ -183,14 +176,20 @@ const fewTimes = 3
 // fewRepeats is what sparing groups may compute too much, about a seventh.
 const fewRepeats = 1.15
 
-// spares holds where f may be computed for each tile of that place. Groups that are not
-// sparing go as far as the space does, which counts all that is in a nest and so finds
-// the end later: a strip of a pyramid's coarsest level would compute nearly all of it.
-func (g grouping) spares(sp *space.Space, f int, in space.Place) bool {
+// put computes f at a place and stores it at another, unless each tile of that would
+// compute too much of it anew. Groups that are not sparing go as far as the space does,
+// which counts all that is in a nest and so finds the end later: a strip of a pyramid's
+// coarsest level would compute nearly all of it.
+func (g grouping) put(p *plan, f int, compute, store space.Place) bool {
+	most := p.sp.Options().Recompute
 	if g.sparing {
-		return sp.Repeats(f, in) <= fewRepeats
+		most = fewRepeats
 	}
-	return sp.Repeats(f, in) <= sp.Options().Recompute
+	if p.sp.Repeats(f, store) > most {
+		return false
+	}
+	p.at(f, compute, store)
+	return true
 }
 
 // isLight holds for Funcs that are usually best inlined: those that read each of

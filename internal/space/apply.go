@@ -20,7 +20,6 @@ type loopVar struct {
 	parallel  bool
 	unrolled  bool
 	vectorise bool
-	outermost bool // around all others, whatever the order: see slice
 }
 
 // stageLoops is a stage's schedule in the making.

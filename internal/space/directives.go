@@ -55,17 +55,12 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 	say := func(op schedule.Op, vars, made []string) {
 		out = append(out, schedule.Directive{Op: op, Func: name, Stage: index, Vars: vars, New: made})
 	}
-	var order, last []string
+	var order []string
 	for _, v := range st.vars {
-		switch {
-		case !v.there:
-		case v.outermost:
-			last = []string{v.name}
-		default:
+		if v.there {
 			order = append(order, v.name)
 		}
 	}
-	order = append(order, last...)
 	if len(order) > 1 {
 		say(schedule.Reorder, order, nil)
 	}

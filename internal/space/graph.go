@@ -109,14 +109,20 @@ func (sp *Space) Strip(f, stage, vector int, rows int64) (Place, bool) {
 // Repeats is how often each point of f is computed on average where f is computed for
 // every tile of that place, whose Func is at root; 1 where no point is computed twice.
 func (sp *Space) Repeats(f int, in Place) float64 {
+	tile, tiles := sp.inTile(in)
+	return tiles * points(tile.bounds(f).computed()) / points(sp.root.bounds(f).computed())
+}
+
+// inTile is what a representative tile of that place, whose Func is at root, needs, and
+// how many tiles there are.
+func (sp *Space) inTile(in Place) (tile *site, tiles float64) {
 	own := sp.root.bounds(in.Func).inStage(in.Stage)
-	tiles := 1.0
+	tiles = 1
 	for i := range own.Loops(in.Stage) {
 		loop := &own.Loops(in.Stage)[i]
 		n := ceilDiv(extent(*loop), in.Tile[i])
 		*loop = middle(*loop, n)
 		tiles *= float64(n)
 	}
-	inside := sp.newSite(sp.nodes[in.Func].first+in.Stage, own).bounds(f)
-	return tiles * points(inside.computed()) / points(sp.root.bounds(f).computed())
+	return sp.newSite(sp.nodes[in.Func].first+in.Stage, own), tiles
 }

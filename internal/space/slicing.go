@@ -1,6 +1,8 @@
 package space
 
 import (
+	"slices"
+
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
@@ -47,25 +49,26 @@ func (sp *Space) slicings() []slicing {
 // of; false where none does.
 func (sp *Space) slicedBy(o, loop int) (slicing, bool) {
 	l := sp.nodes[o].Stages[0].Loops[loop]
-	whole := sp.root.bounds(o)
-	many := extent(whole.Loops(0)[loop])
-	if !l.Pure || l.RVar || l.PureDim < 0 || many < 2 || points(whole.Loops(0)) < float64(sp.o.SliceLeast*many) {
+	whole := sp.root.bounds(o).Loops(0)
+	many := extent(whole[loop])
+	if !l.Pure || l.RVar || l.PureDim < 0 || many < 2 || points(whole) < float64(sp.o.SliceLeast*many) {
 		return slicing{}, false
 	}
 	s := slicing{fn: o, dim: l.PureDim, loop: loop, apart: make([]bool, len(sp.nodes)), single: make([][]bool, len(sp.stages))}
-	own := whole.inStage(0)
-	own.Loops(0)[loop] = middle(own.Loops(0)[loop], many)
-	in := sp.newSite(sp.nodes[o].first, own)
+	place := Place{Func: o, Tile: sp.Extents(o, 0)}
+	place.Tile[loop] = 1
+	slice, pieces := sp.inTile(place)
 	s.apart[o] = true
-	s.single[sp.nodes[o].first] = singles(whole.Loops(0), own.Loops(0))
+	s.single[sp.nodes[o].first] = make([]bool, len(whole))
+	s.single[sp.nodes[o].first][loop] = true
 	found := false
 	for f := o + 1; f < len(sp.nodes); f++ { // consumers come first
 		n := &sp.nodes[f]
 		if n.given || n.Extern || sp.OnlyRoot(f) || !s.fed(n.consumers) {
 			continue
 		}
-		all, here := sp.root.bounds(f), in.bounds(f)
-		if points(here.computed())*float64(many) != points(all.computed()) {
+		all, here := sp.root.bounds(f), slice.bounds(f)
+		if pieces*points(here.computed()) != points(all.computed()) {
 			continue
 		}
 		single := make([][]bool, len(n.Stages))
@@ -123,15 +126,11 @@ func (w *writer) slice(root *Nest, by *Decision) {
 		return
 	}
 	st := w.stages[w.sp.nodes[s.fn].first]
-	var outer *loopVar
-	for i := range st.vars {
-		if v := &st.vars[i]; v.loop == s.loop && v.there {
-			outer = v
-		}
-	}
-	if outer == nil || outer.vector || outer.unrolled {
+	at := slices.IndexFunc(st.vars, func(v loopVar) bool { return v.loop == s.loop && v.there })
+	if at < 0 || st.vars[at].vector || st.vars[at].unrolled {
 		return
 	}
+	outer := st.vars[at]
 	level := schedule.Level{Func: w.sp.nodes[s.fn].Name, Stage: schedule.AnyStage, Loop: outer.name}
 	var moved []int
 	for _, c := range root.Children {
@@ -160,16 +159,16 @@ func (w *writer) slice(root *Nest, by *Decision) {
 			p.store = &level
 		}
 	}
+	st.vars = append(slices.Delete(st.vars, at, at+1), outer)
 	for k, single := range s.single {
-		if st := w.stages[k]; st != nil {
+		if st := w.stages[k]; st != nil && single != nil {
 			for i := range st.vars {
-				if v := &st.vars[i]; single != nil && single[v.loop] {
-					v.extent = 1
+				if single[st.vars[i].loop] {
+					st.vars[i].extent = 1
 				}
 			}
 		}
 	}
-	outer.outermost = true
 }
 
 // fallsApart holds where all that is computed in a nest falls apart, and no loop is cut
