@@ -50,8 +50,9 @@ func (sp *Space) breaksVectors(inside, around *site, f, v int) bool {
 	if v < 0 {
 		return false
 	}
-	lanes := sp.nodes[f].lanes(sp.nodes[f].VectorSize, v)
-	return extent(around.bounds(f).Computed(v)) >= lanes && extent(inside.bounds(f).Computed(v)) < lanes
+	there := extent(around.bounds(f).Computed(v))
+	enough := sp.filling(f, v, there)
+	return there >= enough && extent(inside.bounds(f).Computed(v)) < enough
 }
 
 func ones(size []int64) int {

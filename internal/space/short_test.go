@@ -1,6 +1,7 @@
 package space
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,43 @@ func TestShortVectors(t *testing.T) {
 		want := map[string]string{"dct": "factor across", "camera_pipe": "matrix"}[strings.Split(name, ".")[0]]
 		if got := strings.Join(short, " "); got != want {
 			t.Errorf("%s: short vectors of %q, not %q", name, got, want)
+		}
+	}
+}
+
+// The grid of bilateral_grid has twelve levels of intensity: along those there are vectors
+// of 16 lanes, but not of 32, and none in Adams et al.'s space. A slice of it reads the
+// image, of which there is no more, so its two levels never fill a vector.
+func TestNearlyFullVectors(t *testing.T) {
+	for _, c := range []struct {
+		lanes       int
+		tune, adams []int
+	}{
+		{8, []int{0, 1, 2}, []int{0, 1, 2}},
+		{16, []int{0, 1, 2}, []int{0, 1}},
+		{32, []int{0, 1}, []int{0, 1}},
+	} {
+		p := pipelinetest.Described(t, "bilateral_grid.h21")
+		for f := range p.Funcs {
+			p.Funcs[f].VectorSize = c.lanes
+		}
+		for want, o := range map[*[]int]Options{&c.tune: Defaults(2), &c.adams: Adams(2)} {
+			sp, err := New(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for f := range sp.nodes {
+				switch n := &sp.nodes[f]; n.Name {
+				case "blur_y":
+					if !slices.Equal(n.vectorDims, *want) {
+						t.Errorf("%d lanes: vectors along %v of blur_y, want %v", c.lanes, n.vectorDims, *want)
+					}
+				case "slice":
+					if !slices.Equal(n.vectorDims, []int{0, 1}) {
+						t.Errorf("%d lanes: vectors along %v of slice", c.lanes, n.vectorDims)
+					}
+				}
+			}
 		}
 	}
 }

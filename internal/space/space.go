@@ -217,12 +217,15 @@ func (sp *Space) derive() {
 			continue
 		}
 		n.short = sp.findShort(f)
-		n.vectorDims = sp.findVectorDims(f)
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
-		sp.nodes[f].spills = sp.findSpills(f)
+		n := &sp.nodes[f]
+		n.spills = sp.findSpills(f)
+		if !n.given {
+			n.vectorDims = sp.findVectorDims(f)
+		}
 	}
 	for i := range sp.stages {
 		sp.stages[i].unrolled = sp.unrollLimit(&sp.stages[i])
@@ -277,6 +280,18 @@ func (sp *Space) Lanes(f, stage, d int) int64 {
 	return n.lanes(n.Stages[stage].VectorSize, d)
 }
 
+// filling is how many elements fill a vector of f along dimension d where there are
+// that many: as many as it has lanes or, where they are fewer and computing those that
+// lack does no harm, three quarters of that.
+func (sp *Space) filling(f, d int, there int64) int64 {
+	n := &sp.nodes[f]
+	lanes := n.lanes(n.VectorSize, d)
+	if there < lanes && sp.o.ShortVectors && !n.spills {
+		return lanes - lanes/4
+	}
+	return lanes
+}
+
 // findVectorDims lists the dimensions to try vectorising over: for outputs, whose
 // storage is not ours, those that are dense in memory; for others each one that
 // fills a vector; where there are none, all of them.
@@ -295,7 +310,7 @@ func (sp *Space) findVectorDims(f int) []int {
 	} else {
 		b := sp.root.bounds(f)
 		for d := range n.dims {
-			if extent(b.Computed(d)) >= n.lanes(n.VectorSize, d) {
+			if e := extent(b.Computed(d)); e >= sp.filling(f, d, e) {
 				dims = append(dims, d)
 			}
 		}

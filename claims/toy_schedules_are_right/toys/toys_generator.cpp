@@ -92,6 +92,22 @@ public:
     }
 };
 
+// Three taps, which nearly fill a vector of four.
+class Taps : public Generator<Taps> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x"), t("t");
+        Func near = BoundaryConditions::repeat_edge(input), taps("taps");
+        taps(x, t) = near(x + t) * (t + 2);
+        output(x) = taps(x, 0) + taps(x, 1) * taps(x, 2);
+        input.set_estimates({{0, 16}});
+        output.set_estimates({{0, 16}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
@@ -99,3 +115,4 @@ HALIDE_REGISTER_GENERATOR(Chain, chain)
 HALIDE_REGISTER_GENERATOR(Open, open)
 HALIDE_REGISTER_GENERATOR(Sums, sums)
 HALIDE_REGISTER_GENERATOR(Channels, channels)
+HALIDE_REGISTER_GENERATOR(Taps, taps)
