@@ -223,7 +223,7 @@ func (sp *Space) derive() {
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]
 		n.spills = sp.findSpills(f)
-		if !n.given {
+		if !n.given { // asks whether it spills
 			n.vectorDims = sp.findVectorDims(f)
 		}
 	}
