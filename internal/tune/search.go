@@ -219,7 +219,7 @@ func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.M
 // told to the one that comes.
 func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
 	if o.OK {
-		t.worked.Store(true)
+		t.tallyOf(o.Candidate).worked.Store(true)
 		r := ranked{o.Candidate, o.Seconds}
 		at, _ := slices.BinarySearchFunc(t.best, r, func(a, b ranked) int { return cmp.Compare(a.seconds, b.seconds) })
 		t.best = slices.Insert(t.best, at, r)
@@ -235,7 +235,7 @@ func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
 func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) error {
 	r := m.result
 	if r.Status == measure.TimedOut {
-		t.late.Add(1)
+		t.tallyOf(m.candidate).late.Add(1)
 	}
 	row := tunedb.Measurement{
 		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin, Status: r.Status.String(), Message: r.Message,

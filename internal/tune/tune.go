@@ -75,8 +75,7 @@ type tuner struct {
 	ownStands bool
 	early     []search.Outcome // of what was measured before there was a strategy
 	best      []ranked         // fastest first
-	worked    atomic.Bool      // some candidate did
-	late      atomic.Int64     // candidates that took too long
+	of        [2]tally         // of candidates that the model found, and of all others
 	builds    []time.Duration  // of candidates that were built, the quickest first
 	typical   atomic.Int64     // the median of those, in nanoseconds
 	report    *Report
@@ -222,15 +221,32 @@ func (t *tuner) serve(ctx context.Context) (err error) {
 }
 
 // shareOfBudget bounds what one candidate's compiling may take of a short budget, and
-// generous how many times as long as others', but never below leastBuild: some schedules
-// of large pipelines compile for longer than everything else together. Where that was too
-// short for all so far, it is doubled after every patience of them.
+// generous how many times as long as others', but never below leastBuild, nor below
+// plainly times what the plainest schedule took, which tells how fast this machine compiles
+// now: some schedules of large pipelines compile for longer than everything else together.
+// Where that was too short for all so far, or for all that the model found, it is doubled
+// after every patience of them.
 const (
 	shareOfBudget = 8
 	generous      = 4
 	leastBuild    = 10 * time.Second
+	plainly       = 5
 	patience      = 3
 )
+
+// tally is what became of candidates.
+type tally struct {
+	worked atomic.Bool  // one did
+	late   atomic.Int64 // so many took too long
+}
+
+// tallyOf is the one that a candidate counts in.
+func (t *tuner) tallyOf(c search.Candidate) *tally {
+	if t.o.asksModel() && c.Origin == t.o.Search {
+		return &t.of[0]
+	}
+	return &t.of[1]
+}
 
 func (t *tuner) buildLimit() time.Duration {
 	limit := t.o.Budget / shareOfBudget
@@ -238,8 +254,16 @@ func (t *tuner) buildLimit() time.Duration {
 		limit = min(limit, generous*typical)
 	}
 	limit = max(limit, leastBuild)
-	if !t.worked.Load() {
-		limit <<= min(t.late.Load()/patience, 8)
+	if t.ref != nil {
+		limit = max(limit, plainly*(t.ref.Lower+t.ref.Link))
+	}
+	found, others := &t.of[0], &t.of[1]
+	if !found.worked.Load() {
+		late := found.late.Load()
+		if !others.worked.Load() {
+			late += others.late.Load()
+		}
+		limit <<= min(late/patience, 8)
 	}
 	return min(t.o.CandidateBuild, limit)
 }

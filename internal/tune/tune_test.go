@@ -175,22 +175,40 @@ type deaf struct{ search.Strategy }
 
 func (deaf) Observe([]search.Outcome) error { return nil }
 
-// A build may take longer while all of them took too long, and no longer once one worked.
+// A build may take longer while all of them took too long, or all that the model found,
+// and no longer once one worked.
 func TestBuildsGetLongerUntilOneWorks(t *testing.T) {
 	u := &tuner{o: valid()}
 	u.o.Budget, u.o.CandidateBuild = 20*time.Second, time.Minute
+	found, other := u.tallyOf(search.Candidate{Origin: u.o.Search}), u.tallyOf(search.Candidate{Origin: "mutate"})
 	short := u.buildLimit()
-	u.late.Store(patience)
-	if long := u.buildLimit(); long != 2*short {
-		t.Errorf("%v after %d that took too long, %v before", long, patience, short)
+	for _, c := range []struct {
+		what  string
+		then  func()
+		limit time.Duration
+	}{
+		{"after as many that took too long as patience lasts", func() { found.late.Store(1); other.late.Store(patience - 1) }, 2 * short},
+		{"after a thousand", func() { other.late.Store(1000) }, u.o.CandidateBuild},
+		{"once one worked that the model did not find", func() { other.worked.Store(true) }, short},
+		{"where all that the model found took too long", func() { found.late.Store(patience) }, 2 * short},
+		{"once one of those worked", func() { found.worked.Store(true) }, short},
+	} {
+		if c.then(); u.buildLimit() != c.limit {
+			t.Errorf("%s: %v, not %v", c.what, u.buildLimit(), c.limit)
+		}
 	}
-	u.late.Store(1000)
-	if most := u.buildLimit(); most != u.o.CandidateBuild {
-		t.Errorf("%v after a thousand, at most %v", most, u.o.CandidateBuild)
+}
+
+// Where the machine is slow to compile the plainest schedule, it may take longer for all.
+func TestBuildsAreBoundedByThePlainest(t *testing.T) {
+	u := &tuner{o: valid(), ref: &bridge.Reference{Lower: leastBuild / 5, Link: leastBuild / 5}}
+	u.o.Budget, u.o.CandidateBuild = 20*time.Second, time.Minute
+	if got := u.buildLimit(); got != 2*leastBuild {
+		t.Errorf("%v where the plainest takes %v", got, u.ref.Lower+u.ref.Link)
 	}
-	u.worked.Store(true)
-	if again := u.buildLimit(); again != short {
-		t.Errorf("%v once one worked, %v before", again, short)
+	u.o.CandidateBuild = leastBuild / 2
+	if got := u.buildLimit(); got != u.o.CandidateBuild {
+		t.Errorf("%v where %v is the most", got, u.o.CandidateBuild)
 	}
 }
 
@@ -198,7 +216,7 @@ func TestBuildsGetLongerUntilOneWorks(t *testing.T) {
 func TestBuildsAreBoundedByOthers(t *testing.T) {
 	u := &tuner{o: valid()}
 	u.o.Budget, u.o.CandidateBuild = 400*time.Second, time.Minute
-	u.worked.Store(true)
+	u.of[0].worked.Store(true)
 	for _, c := range []struct{ build, limit time.Duration }{
 		{0, 50 * time.Second}, {time.Second, leastBuild}, {8 * time.Second, 32 * time.Second},
 		{time.Second, leastBuild}, {30 * time.Second, 32 * time.Second}, {31 * time.Second, 32 * time.Second}, {32 * time.Second, 50 * time.Second},
