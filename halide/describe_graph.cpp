@@ -308,6 +308,7 @@ private:
             l.rvar = dim.is_rvar();
             l.min = in.min;
             l.max = in.max;
+            for (const Expr &e : n.stages[s].args) l.scatters = l.scatters || follows_data(e, l.var);
             for (int d = 0; d < n.func.dimensions(); d++) {
                 if (l.var == n.func.args()[d]) l.pure_dim = d;
                 if (equal(l.min, n.computed[d].in.min) && equal(l.max, n.computed[d].in.max)) {

@@ -100,6 +100,24 @@ public:
     }
 };
 
+// Finds loads at places that a loop moves.
+class FindLookup : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+
+    void visit(const Call *op) override {
+        bool load = op->call_type == Call::Halide || op->call_type == Call::Image;
+        found = found || (load && expr_uses_var(op, loop));
+        if (!found) IRGraphVisitor::visit(op);
+    }
+
+    const std::string &loop;
+
+public:
+    bool found = false;
+
+    explicit FindLookup(const std::string &loop) : loop(loop) {}
+};
+
 // Far more than the definitions of ordinary pipelines, far less than takes long.
 constexpr double kMaxTree = 1e6;
 
@@ -139,6 +157,12 @@ bool is_associative(const std::string &func, const Stage &stage) {
     } catch (const Halide::Error &) {
         return false;
     }
+}
+
+bool follows_data(const Expr &coordinate, const std::string &loop) {
+    FindLookup find(loop);
+    substitute_in_all_lets(coordinate).accept(&find);
+    return find.found;
 }
 
 bool find_affine(const std::string &func, const Stage &stage, Bound *b) {

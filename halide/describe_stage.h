@@ -34,6 +34,10 @@ Halide::Expr inline_calls(const Halide::Expr &e, const Halide::Internal::Functio
 // Whether Halide can prove an update associative, as rfactor and atomic ask.
 bool is_associative(const std::string &func, const Stage &stage);
 
+// Whether a coordinate that is written to is looked up where the loop says: what
+// neighbouring iterations of the loop write lies apart then, wherever the data say.
+bool follows_data(const Halide::Expr &coordinate, const std::string &loop);
+
 // Recognises c, v, v*k, v+c and v*k+c over one end v of one loop, in the form
 // that simplify leaves them; nothing else counts as affine.
 bool find_affine(const std::string &func, const Stage &stage, Bound *b);

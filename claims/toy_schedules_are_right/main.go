@@ -1,8 +1,8 @@
 // Claim: of pipelines small enough to try everything, every complete schedule that
 // decisions lead to compiles under real Halide and computes what a schedule without
 // any loop transformed does, under every Halide tested, for one core and for two; and so
-// does each with register blocks of two and of three over every dimension, and slice by
-// slice.
+// does each with register blocks of two and of three over every dimension, slice by slice,
+// and scattering point by point.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
 package main
@@ -35,7 +35,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps"} {
+		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},
@@ -76,7 +76,7 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 			reached[s.Key()^uint64(cores)] = true
 			if s.Complete() {
 				states++
-				for _, s := range slices.Concat(blocked(s), sliced(s), []*space.State{s}) {
+				for _, s := range slices.Concat(blocked(s), sliced(s), pointByPoint(s), []*space.State{s}) {
 					if text := s.Schedule().String(); !seen[text] {
 						seen[text] = true
 						out = append(out, s.Schedule())
@@ -114,6 +114,17 @@ func sliced(s *space.State) []*space.State {
 	var out []*space.State
 	for _, by := range s.Space().Slices() {
 		out = append(out, replayed(s, append(s.Trace(), by)))
+	}
+	return out
+}
+
+// pointByPoint are the ways to scatter without vectors.
+func pointByPoint(s *space.State) []*space.State {
+	var out []*space.State
+	for f := range s.Pipeline().Funcs {
+		if len(s.Space().Scattering(f)) > 0 {
+			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Scalar})))
+		}
 	}
 	return out
 }

@@ -174,7 +174,8 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // to the bit.
 //
 // A register block (space.Block), which Adams et al. do not have, counts as the extent
-// of its Func's first stage that is unrolled.
+// of its Func's first stage that is unrolled; stages that scatter and are computed point
+// by point (space.Scalar) have vectors of one lane.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	funcs := s.Placed()
 	x.prepare(s.Root())
@@ -193,6 +194,13 @@ func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	x.wholeNest(out, s.Root(), float64(live))
 	for _, b := range s.Blocks() {
 		out[x.place[x.first[b.Func]]][UnrolledLoopExtent] = float64(b.Factor)
+	}
+	for _, d := range s.Scalars() {
+		for _, stage := range s.Space().Scattering(d.Func) {
+			ft := &out[x.place[x.first[d.Func]+stage]]
+			ft[NumScalars] += ft[NumVectors] * ft[VectorSize]
+			ft[NumVectors], ft[VectorSize] = 0, 1
+		}
 	}
 	return dst
 }

@@ -117,10 +117,13 @@ type Stage struct {
 
 // Loop is one loop of a stage's default loop nest.
 type Loop struct {
-	Var     string `json:"var"`
-	Pure    bool   `json:"pure,omitempty"` // iterations are independent
-	RVar    bool   `json:"rvar,omitempty"` // a reduction loop
-	PureDim int    `json:"pure_dim"`       // the Func's dimension, -1 for a reduction loop
+	Var  string `json:"var"`
+	Pure bool   `json:"pure,omitempty"` // iterations are independent
+	RVar bool   `json:"rvar,omitempty"` // a reduction loop
+	// Scatters says that a coordinate which is written to is looked up where the loop
+	// says: what neighbouring iterations write lies wherever the data have it.
+	Scatters bool `json:"scatters,omitempty"`
+	PureDim  int  `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
 	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
 	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
 	// Max(d) of the region computed.

@@ -155,8 +155,11 @@ func TestMovesStayLegal(t *testing.T) {
 					changed++
 				}
 			}
-			// harris does not fall apart, the images of a batch do.
-			where := map[bool]string{true: "conv_layer.h21", false: "harris.h21"}[mv.name == "slice"]
+			// harris does not fall apart, the images of a batch do; and nothing in it scatters.
+			where, special := map[string]string{"slice": "conv_layer.h21", "scalar": "hist.h21"}[mv.name]
+			if !special {
+				where = "harris.h21"
+			}
 			if changed == 0 && name == where {
 				t.Errorf("%s: %s changed nothing in 30 tries", name, mv.name)
 			}
@@ -294,6 +297,56 @@ func TestPrototypesOfChannels(t *testing.T) {
 		if text := s.Schedule().String(); !strings.Contains(text, "output.split(c, c, ci, 3,") || !strings.Contains(text, "output.unroll(ci)") {
 			t.Errorf("%s:\n%s", name, text)
 		}
+	}
+}
+
+// Histograms are written point by point in prototypes and every other schedule given, and
+// in vectors again where a move has it so.
+func TestScatteringPointByPoint(t *testing.T) {
+	sp := newSpace(t, "bilateral_grid.h21", 2)
+	grid := funcs(t, sp, "grid")[0]
+	const vector = "grid.update(0).vectorize("
+	check := func(what string, s *space.State, scalar bool) {
+		t.Helper()
+		realised := planOf(sp.Start(), s).place[grid].Kind == space.Compute
+		if text := s.Schedule().String(); len(s.Scalars()) > 0 != scalar || realised && strings.Contains(text, vector) == scalar {
+			t.Errorf("%s, which scatters point by point: %v:\n%s%s", what, scalar, sp.FormatTrace(s.Trace()), text)
+		}
+	}
+	for _, c := range Prototypes(sp) {
+		check(c.Origin, c.State, true)
+	}
+	root := prototype(t, sp, "prototype:root-light")
+	text := sp.FormatTrace(root.Trace())
+	trace, err := sp.ParseTrace(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := sp.Replay(trace, space.Strict)
+	if err != nil || again.Key() != root.Key() || again.Schedule().Hash() != root.Schedule().Hash() {
+		t.Errorf("another schedule once read: %v\n%s", err, text)
+	}
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	vectors, ok := m.scalar(root, nil)
+	if !ok || vectors.Key() == root.Key() {
+		t.Fatal("the move changed nothing")
+	}
+	check("the move", vectors, false)
+	back, _ := m.scalar(vectors, nil)
+	check("the move back", back, true)
+	given := []Candidate{newCandidate(vectors, "given"), newCandidate(vectors, "given")}
+	for i, o := range begin(given, nil) {
+		if !o.given || o.Origin != "given" {
+			t.Errorf("given as %q", o.Origin)
+		}
+		check("given", o.State, i%2 == 0)
+	}
+	sp = newSpace(t, "harris.h21", 2)
+	if m := newMover(sp.Start(), rand.New(rand.NewSource(1))); slices.ContainsFunc(Prototypes(sp), func(c Candidate) bool {
+		_, changed := m.scalar(c.State, nil)
+		return changed || len(c.State.Scalars()) > 0
+	}) {
+		t.Error("harris scatters")
 	}
 }
 

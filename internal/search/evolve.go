@@ -91,13 +91,19 @@ const promptly = 12
 // other in what the model thinks of them are much alike.
 const spread = 4
 
-// begin merges what was given with the prototypes: one of these, one of those.
+// begin merges what was given with the prototypes: one of these, one of those. The model
+// knows vectors only where points are scattered, so every other one given does that point
+// by point, as prototypes do.
 func begin(given, prototypes []Candidate) []opening {
 	var apart []Candidate
 	var out []opening
 	for k := range spread {
 		for i := k; i < len(given); i += spread {
-			apart = append(apart, given[i])
+			c := given[i]
+			if p := planOf(c.State.Space().Start(), c.State); len(apart)%2 == 0 && p.pointByPoint() {
+				c = newCandidate(p.state(), c.Origin)
+			}
+			apart = append(apart, c)
 		}
 	}
 	for i := range max(len(apart), len(prototypes)) {

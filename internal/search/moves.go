@@ -32,6 +32,7 @@ var moves = []move{
 	{"block", (*mover).block},
 	{"chain-block", (*mover).chainBlock},
 	{"slice", (*mover).slice},
+	{"scalar", (*mover).scalar},
 }
 
 // varied is how many of the moves searches guided by the model make too: the first ones,
@@ -232,7 +233,7 @@ func (m *mover) crossover(from, other *space.State) (*space.State, bool) {
 		return nil, false
 	}
 	for _, g := range append([]int{f}, m.sp.Upstream(f)...) {
-		p.place[g], p.tasks[g], p.block[g] = q.place[g], q.tasks[g], q.block[g]
+		p.place[g], p.tasks[g], p.block[g], p.scalar[g] = q.place[g], q.tasks[g], q.block[g], q.scalar[g]
 	}
 	return p.state(), true
 }

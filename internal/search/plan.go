@@ -15,13 +15,15 @@ type plan struct {
 	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
 	tasks []space.Decision // by Func
 	block []space.Decision // by Func
-	slice space.Decision   // Kind 0 for none
+	// scalar says which Funcs scatter point by point.
+	scalar []bool
+	slice  space.Decision // Kind 0 for none
 }
 
 func newPlan(sp *space.Space) *plan {
 	n := sp.Funcs()
 	all := make([]space.Decision, 3*n)
-	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n : 2*n : 2*n], block: all[2*n:]}
+	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n : 2*n : 2*n], block: all[2*n:], scalar: make([]bool, n)}
 }
 
 // planOf opens the trace of a state, for changing below base.
@@ -34,6 +36,8 @@ func planOf(base, s *space.State) *plan {
 			p.tasks[d.Func] = d
 		case space.Block:
 			p.block[d.Func] = d
+		case space.Scalar:
+			p.scalar[d.Func] = true
 		case space.Slice:
 			p.slice = d
 		default:
@@ -55,6 +59,9 @@ func (p *plan) state() *space.State {
 		}
 		if p.block[f].Kind != 0 && p.place[f].Kind == space.Compute {
 			trace = append(trace, p.block[f])
+		}
+		if p.scalar[f] && p.place[f].Kind == space.Compute {
+			trace = append(trace, space.Decision{Func: f, Kind: space.Scalar})
 		}
 	}
 	if p.slice.Kind != 0 {

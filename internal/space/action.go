@@ -22,6 +22,9 @@ const (
 	// Slice computes what is at root slice by slice of an output, a slice being one
 	// iteration of one of its loops. It is no action either.
 	Slice
+	// Scalar makes one point after the other of a Func's stages that scatter, in place of
+	// a vector of points. It is no action either.
+	Scalar
 )
 
 func (k Kind) String() string {
@@ -36,6 +39,8 @@ func (k Kind) String() string {
 		return "block"
 	case Slice:
 		return "slice"
+	case Scalar:
+		return "scalar"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

@@ -3,6 +3,7 @@ package space
 import (
 	"slices"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -46,7 +47,7 @@ type writer struct {
 	sp     *Space
 	stages []*stageLoops
 	places []place
-	blocks []Decision // of the state, by Func
+	state  *State
 }
 
 // Schedule is the state as directives, which for a partial state leave the Funcs
@@ -54,7 +55,7 @@ type writer struct {
 // description was made after, and applies to Halide as it stands: consumers come
 // before the Funcs computed in their loops, splits before what uses the loops.
 func (s *State) Schedule() schedule.Schedule {
-	w := writer{sp: s.sp, stages: make([]*stageLoops, len(s.sp.stages)), places: make([]place, len(s.sp.nodes)), blocks: s.blocks}
+	w := writer{sp: s.sp, stages: make([]*stageLoops, len(s.sp.stages)), places: make([]place, len(s.sp.nodes)), state: s}
 	for _, c := range s.root.Children {
 		w.level(c, s.root, nil, 1)
 	}
@@ -91,7 +92,7 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 	}
 	st := w.stages[num]
 	if n.Innermost {
-		if n.VectorLoop >= 0 {
+		if n.VectorLoop >= 0 && !w.onePoint(n) {
 			st.vectorised().vectorise = true
 		}
 		return
@@ -155,6 +156,27 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 			}
 		}
 	})
+}
+
+// onePoint holds where the state has it that a stage makes one point after the other. A
+// vector of points that lie wherever the data have it is read and written back by as many
+// loads and stores as it has lanes, and put together and taken apart besides.
+func (w *writer) onePoint(n *Nest) bool {
+	return w.sp.stages[n.stageNumber()].Loops[n.VectorLoop].Scatters &&
+		slices.ContainsFunc(w.state.scalars, func(d Decision) bool { return d.Func == n.Func })
+}
+
+// Scattering lists the stages of f that scatter along a pure loop, so that a vector along
+// it can be left out: by a decision of the Kind Scalar, for a trace to end with.
+func (sp *Space) Scattering(f int) []int {
+	var out []int
+	for s := range sp.nodes[f].Stages {
+		scatters := func(l pipeline.Loop) bool { return l.Pure && l.PureDim >= 0 && l.Scatters }
+		if slices.ContainsFunc(sp.nodes[f].Stages[s].Loops, scatters) && !sp.nodes[f].given {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // vectorised is the innermost loop that is there of those vectorised.
@@ -274,11 +296,11 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 // iterations read in common is loaded once. Nothing may be computed in these loops, and
 // whole blocks must fit.
 func (w *writer) block(s *stageLoops, n *Nest) {
-	i := slices.IndexFunc(w.blocks, func(b Decision) bool { return b.Func == n.Func })
+	i := slices.IndexFunc(w.state.blocks, func(b Decision) bool { return b.Func == n.Func })
 	if i < 0 || len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return
 	}
-	b := &w.blocks[i]
+	b := &w.state.blocks[i]
 	st := &w.sp.stages[n.stageNumber()]
 	for i := range st.Loops {
 		v := &s.vars[i]

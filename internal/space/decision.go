@@ -61,12 +61,13 @@ func (s *State) Trace() []Decision {
 	if steps == 0 {
 		return nil
 	}
-	out := make([]Decision, steps, steps+len(s.blocks))
+	out := make([]Decision, steps, steps+len(s.blocks)+len(s.scalars))
 	for t := s; t.parent != nil; t = t.parent {
 		steps--
 		out[steps] = *t.decision()
 	}
 	out = append(out, s.blocks...)
+	out = append(out, s.scalars...)
 	if s.slice != nil {
 		out = append(out, *s.slice)
 	}
@@ -77,9 +78,14 @@ func (s *State) Trace() []Decision {
 // slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// with is s, which is complete, with these blocks and this slice instead of its own.
-func (s *State) with(blocks []Decision, slice *Decision) *State {
-	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, slice: slice}
+// Scalars are decisions of the Kind Scalar of a complete state, by Func. The slice is
+// shared.
+func (s *State) Scalars() []Decision { return s.scalars }
+
+// with is s, which is complete, with these blocks, scalars and this slice instead of its
+// own.
+func (s *State) with(blocks, scalars []Decision, slice *Decision) *State {
+	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, scalars: scalars, slice: slice}
 }
 
 // decision is the one that led to s, which is not the start. States that have it in

@@ -31,8 +31,8 @@ var ErrIllegal = errors.New("decision is not legal here")
 // that is missing to computing at root, or to the first choice of tasks; the state
 // is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
-// trace that stops leads to a partial state. Blocks and slices are taken as they are:
-// where one cannot be, Schedule leaves it out.
+// trace that stops leads to a partial state. Blocks, slices and scalars are taken as they
+// are: where one cannot be, Schedule leaves it out.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
 }
@@ -45,6 +45,7 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	blocks := 0
+	var scalars []Decision
 	var slice *Decision
 	for i := range trace {
 		d := &trace[i]
@@ -59,6 +60,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 			blocks++
 		case Slice:
 			slice = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}
+		case Scalar:
+			scalars = append(scalars, *d)
 		default:
 			wanted[d.Func].place = d
 		}
@@ -83,14 +86,15 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		}
 		s = next
 	}
-	if blocks > 0 || slice != nil {
+	if blocks > 0 || scalars != nil || slice != nil {
+		slices.SortFunc(scalars, func(a, b Decision) int { return a.Func - b.Func })
 		list := make([]Decision, 0, blocks)
 		for _, w := range wanted {
 			if w.block != nil {
 				list = append(list, *w.block)
 			}
 		}
-		s = s.with(list, slice)
+		s = s.with(list, scalars, slice)
 	}
 	return s, repaired, nil
 }
@@ -104,7 +108,7 @@ func (s *State) Shared(base *State, trace []Decision) *State {
 	}
 	var steps [128]*State
 	way := steps[:0]
-	// The last step is never shared: with it the blocks and the slice of s would be.
+	// The last step is never shared: with it what s has besides its actions would be.
 	for t := s.parent; t != base; t = t.parent {
 		if t.parent == nil {
 			return base
@@ -120,7 +124,7 @@ func (s *State) Shared(base *State, trace []Decision) *State {
 		return &wanted[2*d.Func]
 	}
 	for i := range trace {
-		if trace[i].Kind != Block && trace[i].Kind != Slice {
+		if trace[i].Kind <= Tasks {
 			*slot(&trace[i]) = &trace[i]
 		}
 	}
@@ -133,7 +137,7 @@ func (s *State) Shared(base *State, trace []Decision) *State {
 	return s.parent
 }
 
-// same holds for decisions, of one Func and neither blocks nor slices, that mean the same.
+// same holds for decisions of one Func, read off actions, that mean the same.
 func (d *Decision) same(e *Decision) bool {
 	return d.Kind == e.Kind && d.Vector == e.Vector && d.Store.Equal(e.Store) && d.Compute.Equal(e.Compute) &&
 		(d.Task == nil) == (e.Task == nil) && slices.Equal(d.Task, e.Task)

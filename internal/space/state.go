@@ -16,15 +16,16 @@ import (
 // core, its parallel tasks. Decisions with nothing to decide (inputs, the tasks
 // of a Func inside other loops) are not steps.
 type State struct {
-	sp     *Space
-	root   *Nest
-	pos    int    // twice the Func to decide about next, plus one for its tasks
-	spared bitset // Funcs that broke a limit because nothing else was legal
-	parent *State
-	by     Action                   // what led here from parent
-	blocks []Decision               // of a complete state: see Blocks
-	slice  *Decision                // of a complete state: see Slices; nil for none
-	said   atomic.Pointer[Decision] // the same by intent, once asked for
+	sp      *Space
+	root    *Nest
+	pos     int    // twice the Func to decide about next, plus one for its tasks
+	spared  bitset // Funcs that broke a limit because nothing else was legal
+	parent  *State
+	by      Action                   // what led here from parent
+	blocks  []Decision               // of a complete state: see Blocks
+	scalars []Decision               // of a complete state: see Scalars
+	slice   *Decision                // of a complete state: see Slices; nil for none
+	said    atomic.Pointer[Decision] // the same by intent, once asked for
 }
 
 func (sp *Space) newStart() *State {
@@ -128,6 +129,9 @@ func (s *State) Key() uint64 {
 	}
 	for _, b := range s.blocks {
 		h.add(uint64(b.Func), uint64(b.Dim), uint64(b.Factor))
+	}
+	for _, d := range s.scalars {
+		h.add(uint64(d.Func), uint64(Scalar))
 	}
 	if s.slice != nil {
 		h.add(uint64(s.slice.Func), uint64(s.slice.Dim))

@@ -16,6 +16,7 @@ import (
 //	harris tasks serial
 //	gray block y 2
 //	rows slice c
+//	grid scalar
 //
 // A place is a stage, as the description names it, and what one iteration of the
 // loop covers of the stage's loops, innermost first; store is left out where it
@@ -132,8 +133,10 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		if d.Dim, err = sp.parseDim(r, d.Func); err != nil {
 			return d, err
 		}
+	case "scalar":
+		d.Kind = Scalar
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())

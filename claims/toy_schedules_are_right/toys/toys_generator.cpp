@@ -108,6 +108,24 @@ public:
     }
 };
 
+// Histograms of what lies near, which scatter.
+class Bins : public Generator<Bins> {
+public:
+    Input<Buffer<uint8_t, 1>> input{"input"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x"), b("b");
+        RDom r(0, 3, "r");
+        Func counts("counts");
+        counts(x, b) = 0;
+        counts(x, cast<int>(input(x + r) % 4)) += r + 1;
+        output(x) = counts(x, 0) * counts(x, 1) + counts(x, 2) * counts(x, 3);
+        input.set_estimates({{0, 18}});
+        output.set_estimates({{0, 16}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
@@ -116,3 +134,4 @@ HALIDE_REGISTER_GENERATOR(Open, open)
 HALIDE_REGISTER_GENERATOR(Sums, sums)
 HALIDE_REGISTER_GENERATOR(Channels, channels)
 HALIDE_REGISTER_GENERATOR(Taps, taps)
+HALIDE_REGISTER_GENERATOR(Bins, bins)
