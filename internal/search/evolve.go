@@ -100,8 +100,8 @@ func begin(given, prototypes []Candidate) []opening {
 	for k := range spread {
 		for i := k; i < len(given); i += spread {
 			c := given[i]
-			if p := planOf(c.State.Space().Start(), c.State); len(apart)%2 == 0 && p.pointByPoint() {
-				c = newCandidate(p.state(), c.Origin)
+			if len(apart)%2 == 0 {
+				c = pointByPoint(c)
 			}
 			apart = append(apart, c)
 		}
@@ -115,6 +115,16 @@ func begin(given, prototypes []Candidate) []opening {
 		}
 	}
 	return out
+}
+
+// pointByPoint is the candidate with all that scatters doing so point by point; itself
+// where nothing does.
+func pointByPoint(c Candidate) Candidate {
+	p := planOf(c.State.Space().Start(), c.State)
+	if !p.pointByPoint() {
+		return c
+	}
+	return newCandidate(p.state(), c.Origin)
 }
 
 // opening is one of the candidates to begin with.

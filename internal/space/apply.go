@@ -3,7 +3,6 @@ package space
 import (
 	"slices"
 
-	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -164,19 +163,6 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 func (w *writer) onePoint(n *Nest) bool {
 	return w.sp.stages[n.stageNumber()].Loops[n.VectorLoop].Scatters &&
 		slices.ContainsFunc(w.state.scalars, func(d Decision) bool { return d.Func == n.Func })
-}
-
-// Scattering lists the stages of f that scatter along a pure loop, so that a vector along
-// it can be left out: by a decision of the Kind Scalar, for a trace to end with.
-func (sp *Space) Scattering(f int) []int {
-	var out []int
-	for s := range sp.nodes[f].Stages {
-		scatters := func(l pipeline.Loop) bool { return l.Pure && l.PureDim >= 0 && l.Scatters }
-		if slices.ContainsFunc(sp.nodes[f].Stages[s].Loops, scatters) && !sp.nodes[f].given {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // vectorised is the innermost loop that is there of those vectorised.

@@ -107,7 +107,7 @@ func (c *factoring) keep(loop string) {
 func (c *factoring) lanes() (loop int, count int64) {
 	n := &c.sp.nodes[c.f]
 	st := &n.Stages[c.s]
-	if c.scatters() {
+	if c.writesElsewhere() {
 		return -1, 0 // each lane would need the whole table
 	}
 	dense := -1
@@ -165,8 +165,8 @@ func (c *factoring) tasks() (loop int, chunk int64) {
 	return loop, ceilDiv(extents[loop], wanted)
 }
 
-// scatters holds where an update writes elsewhere than at its own loops' coordinates.
-func (c *factoring) scatters() bool {
+// writesElsewhere holds where an update writes elsewhere than at its own loops' coordinates.
+func (c *factoring) writesElsewhere() bool {
 	pure := 0
 	for _, l := range c.sp.nodes[c.f].Stages[c.s].Loops {
 		if l.Pure && !l.RVar {

@@ -41,11 +41,10 @@ func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []i
 // trace says of it.
 func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []int, err error) {
 	sp := s.sp
-	type decisions struct{ place, tasks, block *Decision }
+	type decisions struct{ place, tasks, block, scalar *Decision }
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
-	blocks := 0
-	var scalars []Decision
+	besides := false                                                 // something that is no action
 	var slice *Decision
 	for i := range trace {
 		d := &trace[i]
@@ -56,12 +55,11 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Tasks:
 			wanted[d.Func].tasks = d
 		case Block:
-			wanted[d.Func].block = d
-			blocks++
+			wanted[d.Func].block, besides = d, true
 		case Slice:
-			slice = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}
+			slice, besides = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}, true
 		case Scalar:
-			scalars = append(scalars, *d)
+			wanted[d.Func].scalar, besides = d, true
 		default:
 			wanted[d.Func].place = d
 		}
@@ -86,15 +84,17 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		}
 		s = next
 	}
-	if blocks > 0 || scalars != nil || slice != nil {
-		slices.SortFunc(scalars, func(a, b Decision) int { return a.Func - b.Func })
-		list := make([]Decision, 0, blocks)
+	if besides {
+		var blocks, scalars []Decision
 		for _, w := range wanted {
 			if w.block != nil {
-				list = append(list, *w.block)
+				blocks = append(blocks, *w.block)
+			}
+			if w.scalar != nil {
+				scalars = append(scalars, *w.scalar)
 			}
 		}
-		s = s.with(list, scalars, slice)
+		s = s.with(blocks, scalars, slice)
 	}
 	return s, repaired, nil
 }

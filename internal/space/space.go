@@ -55,6 +55,7 @@ type node struct {
 	onlyInline bool      // pointwise among pointwise Funcs: inlining is the only choice
 	given      bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces    bool      // has a stage with reduction loops
+	scattering []int     // see Scattering
 }
 
 // consumer is one edge from the consumer's side.
@@ -219,6 +220,7 @@ func (sp *Space) derive() {
 		n.short = sp.findShort(f)
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
+		n.scattering = n.findScattering()
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]
@@ -325,6 +327,23 @@ func (sp *Space) findVectorDims(f int) []int {
 	}
 	return dims
 }
+
+// findScattering lists the stages that scatter along a pure loop.
+func (n *node) findScattering() []int {
+	scatters := func(l pipeline.Loop) bool { return l.Pure && l.PureDim >= 0 && l.Scatters }
+	var out []int
+	for s := range n.Stages {
+		if slices.ContainsFunc(n.Stages[s].Loops, scatters) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Scattering lists the stages of f that scatter along a pure loop, so that a vector along
+// it can be left out: by a decision of the Kind Scalar, for a trace to end with. The slice
+// is shared.
+func (sp *Space) Scattering(f int) []int { return sp.nodes[f].scattering }
 
 // isOnlyInline holds for Funcs in chains of pointwise ones: inlining them is
 // never worse, and not having to choose keeps long chains cheap.

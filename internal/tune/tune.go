@@ -75,7 +75,8 @@ type tuner struct {
 	ownStands bool
 	early     []search.Outcome // of what was measured before there was a strategy
 	best      []ranked         // fastest first
-	of        [2]tally         // of candidates that the model found, and of all others
+	found     tally            // of candidates that the model found
+	others    tally            // of all others
 	builds    []time.Duration  // of candidates that were built, the quickest first
 	typical   atomic.Int64     // the median of those, in nanoseconds
 	report    *Report
@@ -243,9 +244,9 @@ type tally struct {
 // tallyOf is the one that a candidate counts in.
 func (t *tuner) tallyOf(c search.Candidate) *tally {
 	if t.o.asksModel() && c.Origin == t.o.Search {
-		return &t.of[0]
+		return &t.found
 	}
-	return &t.of[1]
+	return &t.others
 }
 
 func (t *tuner) buildLimit() time.Duration {
@@ -253,15 +254,11 @@ func (t *tuner) buildLimit() time.Duration {
 	if typical := time.Duration(t.typical.Load()); typical > 0 {
 		limit = min(limit, generous*typical)
 	}
-	limit = max(limit, leastBuild)
-	if t.ref != nil {
-		limit = max(limit, plainly*(t.ref.Lower+t.ref.Link))
-	}
-	found, others := &t.of[0], &t.of[1]
-	if !found.worked.Load() {
-		late := found.late.Load()
-		if !others.worked.Load() {
-			late += others.late.Load()
+	limit = max(limit, leastBuild, plainly*(t.ref.Lower+t.ref.Link))
+	if !t.found.worked.Load() {
+		late := t.found.late.Load()
+		if !t.others.worked.Load() {
+			late += t.others.late.Load()
 		}
 		limit <<= min(late/patience, 8)
 	}

@@ -178,7 +178,7 @@ func (deaf) Observe([]search.Outcome) error { return nil }
 // A build may take longer while all of them took too long, or all that the model found,
 // and no longer once one worked.
 func TestBuildsGetLongerUntilOneWorks(t *testing.T) {
-	u := &tuner{o: valid()}
+	u := &tuner{o: valid(), ref: &bridge.Reference{}}
 	u.o.Budget, u.o.CandidateBuild = 20*time.Second, time.Minute
 	found, other := u.tallyOf(search.Candidate{Origin: u.o.Search}), u.tallyOf(search.Candidate{Origin: "mutate"})
 	short := u.buildLimit()
@@ -214,9 +214,9 @@ func TestBuildsAreBoundedByThePlainest(t *testing.T) {
 
 // A build may take several times as long as others did, within its share of the budget.
 func TestBuildsAreBoundedByOthers(t *testing.T) {
-	u := &tuner{o: valid()}
+	u := &tuner{o: valid(), ref: &bridge.Reference{}}
 	u.o.Budget, u.o.CandidateBuild = 400*time.Second, time.Minute
-	u.of[0].worked.Store(true)
+	u.found.worked.Store(true)
 	for _, c := range []struct{ build, limit time.Duration }{
 		{0, 50 * time.Second}, {time.Second, leastBuild}, {8 * time.Second, 32 * time.Second},
 		{time.Second, leastBuild}, {30 * time.Second, 32 * time.Second}, {31 * time.Second, 32 * time.Second}, {32 * time.Second, 50 * time.Second},
