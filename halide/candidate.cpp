@@ -82,7 +82,7 @@ private:
             own_ = build_own(session_.hello, target_);
             pipeline_ = own_.pipeline;
         } else {
-            Scheduler(pipeline_).apply(request_.items_or_empty("directives"));
+            Scheduler(pipeline_, request_.bool_or("only_special", false)).apply(request_.items_or_empty("directives"));
         }
         inject(request_.string_or("fault", ""), fd_, id_);
         inputs_ = pipeline_.infer_arguments();

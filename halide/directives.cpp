@@ -13,6 +13,37 @@ namespace {
     throw DirectiveError(d.string_or("op", "?") + " of " + d.string_or("func", "?") + ": " + why);
 }
 
+// Says that an input begins, ends and is dense where a directive has it; where the
+// algorithm says something of its strides, nothing more is said of them. Undefined where
+// there is no such input.
+Expr lies_in(const Pipeline &pipeline, const Json &wanted) {
+    std::vector<Function> outputs;
+    for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+    const std::string &name = wanted["name"].as_string();
+    const auto &box = wanted["box"].items();
+    for (const auto &in : Internal::infer_arguments(Internal::Stmt(), outputs)) {
+        if (in.arg.name != name || !in.arg.is_buffer() || !in.param.defined()) continue;
+        if (2 * (size_t)in.param.dimensions() != box.size()) break;
+        Expr same;
+        auto is = [&](const char *what, int dim, int64_t value) {
+            Expr symbol = Internal::Variable::make(Int(32), name + "." + what + "." + std::to_string(dim), in.param);
+            Expr equal = symbol == (int)value;
+            same = same.defined() ? same && equal : equal;
+        };
+        bool dense = Internal::is_const_one(in.param.stride_constraint(0));
+        int64_t stride = 1;
+        for (int dim = 0; dim < in.param.dimensions(); dim++) {
+            int64_t extent = box[2 * dim + 1].as_int();
+            is("min", dim, box[2 * dim].as_int());
+            is("extent", dim, extent);
+            if (dense && dim > 0 && !in.param.stride_constraint(dim).defined()) is("stride", dim, stride);
+            stride *= extent;
+        }
+        return same;
+    }
+    return Expr();
+}
+
 TailStrategy tail_strategy(const Json &d) {
     static const std::map<std::string, TailStrategy> words = {
         {"", TailStrategy::Auto},
@@ -108,7 +139,7 @@ Stage stage_of(const Json &d, Func f, int64_t index) {
 
 }  // namespace
 
-Scheduler::Scheduler(const Pipeline &pipeline) : pipeline_(pipeline) {
+Scheduler::Scheduler(const Pipeline &pipeline, bool only_special) : pipeline_(pipeline), only_special_(only_special) {
     std::vector<Function> outputs;
     for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
     env_ = Internal::build_environment(outputs);
@@ -287,7 +318,13 @@ void Scheduler::apply_one(const Json &d) {
             Expr same = dim.min() == number(2 * i) && dim.extent() == number(2 * i + 1);
             box = box.defined() ? box && same : same;
         }
+        for (const Json &in : d.items_or_empty("inputs")) {
+            Expr same = lies_in(pipeline_, in);
+            if (!same.defined()) refuse(d, "there is no input " + in["name"].as_string() + " of so many dimensions");
+            box = box && same;
+        }
         stage().specialize(box);
+        if (only_special_) stage().specialize_fail("compiled for the estimated sizes alone");
     } else if (op == "rfactor") {
         if (vars.size() != made.size()) refuse(d, "as many new Vars as reduction loops are needed");
         std::vector<std::pair<RVar, Var>> preserved;

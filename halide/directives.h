@@ -22,7 +22,9 @@ struct DirectiveError : std::runtime_error {
 // directive gave it.
 class Scheduler {
 public:
-    explicit Scheduler(const Halide::Pipeline &pipeline);
+    // Where `only_special`, a Func that is specialized fails under any other condition:
+    // its other version costs no time to compile.
+    explicit Scheduler(const Halide::Pipeline &pipeline, bool only_special = false);
 
     // Applies directives in order (the JSON form of schedule.Directive). Throws
     // DirectiveError, or Halide's own errors where Halide refuses one.
@@ -41,6 +43,7 @@ public:
 
 private:
     Halide::Pipeline pipeline_;
+    bool only_special_;
     std::map<std::string, Halide::Internal::Function> env_;
     std::map<std::string, std::string> alias_;       // directive's name -> Halide's
     std::map<std::string, std::string> alias_back_;  // Halide's -> directive's

@@ -85,6 +85,7 @@ func compare(app, path string) (model, judge score) {
 	claim.Fail(err)
 	sp, x := opened.Space, feature.New(opened.Space)
 	var features [][]feature.Schedule
+	var sized []bool
 	var seconds []float64
 	for _, m := range all {
 		trace, err := sp.ParseTrace(m.Trace)
@@ -93,14 +94,14 @@ func compare(app, path string) (model, judge score) {
 		if err != nil {
 			continue // the space has changed since
 		}
-		features, seconds = append(features, x.Features(s, nil)), append(seconds, m.Best.Seconds())
+		features, sized, seconds = append(features, x.Features(s, nil)), append(sized, s.Sized()), append(seconds, m.Best.Seconds())
 	}
 	online := cost.NewOnline(opened.Model)
 	for at := 0; at+stretch <= len(features); at += stretch {
 		var byModel, byJudge []float64
-		for _, f := range features[at : at+stretch] {
+		for i, f := range features[at : at+stretch] {
 			byModel = append(byModel, opened.Model.Predict(f))
-			if mean, _, ok := online.Predict(f); ok {
+			if mean, _, ok := online.Predict(f, sized[at+i]); ok {
 				byJudge = append(byJudge, mean)
 			}
 		}
@@ -109,7 +110,7 @@ func compare(app, path string) (model, judge score) {
 			judge.take(byJudge, seconds[at:at+stretch])
 		}
 		for i, f := range features[at : at+stretch] {
-			online.Observe(f, seconds[at+i], true)
+			online.Observe(f, sized[at+i], seconds[at+i], true)
 		}
 	}
 	return model, judge

@@ -22,6 +22,7 @@ import (
 	"github.com/protuner/protuner/internal/bench"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tune"
 )
 
@@ -59,7 +60,7 @@ func main() {
 		claim.Fail(err)
 		plain, err := schedule.Parse(r.Schedule)
 		claim.Fail(err)
-		special, ok := tune.Specialized(app.Pipe, plain)
+		special, ok := space.Specialized(app.Pipe, plain)
 		if !ok {
 			fmt.Printf("%-16s cannot have one\n", name)
 			app.Server.Close()

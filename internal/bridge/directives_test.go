@@ -202,3 +202,39 @@ func TestForeignSchedulesApply(t *testing.T) {
 		}
 	})
 }
+
+// What is compiled for one size alone is right there and fails at any other, which the
+// whole does not; an input that is not there is refused by name.
+func TestOnlySpecial(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, _, _ := serveGenerator(t, version, filepath.Join("..", "..", "apps", "unsharp", "unsharp_generator.cpp"), "unsharp", Options{}, ServerOptions{})
+		const plain = "output.split(y, yo, yi, 16)\noutput.parallel(yo)\nluma.compute_at(output, yo)\n"
+		special, err := schedule.Parse(plain + "output.specialize(x, 0, 1536, y, 0, 2560, c, 0, 3, input[0, 1536, 0, 2560, 0, 3])\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: special, OnlySpecial: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context(), quick); err != nil {
+			t.Error(err)
+		}
+		c.Drop()
+		if err := runsOf(t.Context(), s, BuildRequest{Schedule: special}, 1); err != nil {
+			t.Errorf("the whole: %v", err)
+		}
+		if err := runsOf(t.Context(), s, BuildRequest{Schedule: special, OnlySpecial: true}, 1); err == nil {
+			t.Error("what is compiled for one size alone works at another")
+		}
+		for _, input := range []string{"inputs[0, 1536, 0, 2560, 0, 3]", "input[0, 1536, 0, 2560]"} {
+			none, err := schedule.Parse(plain + "output.specialize(x, 0, 1536, y, 0, 2560, c, 0, 3, " + input + ")\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Build(t.Context(), BuildRequest{Schedule: none}); err == nil || !strings.Contains(err.Error(), "there is no input input") {
+				t.Errorf("%s: %v", input, err)
+			}
+		}
+	})
+}

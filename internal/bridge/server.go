@@ -276,6 +276,9 @@ type BuildRequest struct {
 	Limit    time.Duration // on compiling and checking it; 0: the server's BuildTime
 	Fault    string        // the test build only
 	Check    *CheckProtocol
+	// OnlySpecial leaves out what a schedule with a version for one size does at any other:
+	// less to compile, but it cannot be checked at another size.
+	OnlySpecial bool
 }
 
 // Candidate is a built candidate waiting in its process.
@@ -292,7 +295,7 @@ type Candidate struct {
 // *Failure or the context's.
 func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
 	id := s.id()
-	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, BuildNanos: int64(b.Limit), Fault: b.Fault, Check: b.Check})
+	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, OnlySpecial: b.OnlySpecial, BuildNanos: int64(b.Limit), Fault: b.Fault, Check: b.Check})
 	if err != nil {
 		return nil, err
 	}

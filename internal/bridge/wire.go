@@ -53,13 +53,14 @@ type Param struct {
 
 // request goes to the fork server.
 type request struct {
-	Type       string               `json:"type"` // reference, build, run, drop
-	ID         int64                `json:"id"`
-	Directives []schedule.Directive `json:"directives,omitempty"`
-	Own        bool                 `json:"own,omitempty"`
-	BuildNanos int64                `json:"build_ns,omitempty"` // instead of the session's
-	Fault      string               `json:"fault,omitempty"`
-	Check      *CheckProtocol       `json:"check,omitempty"`
+	Type        string               `json:"type"` // reference, build, run, drop
+	ID          int64                `json:"id"`
+	Directives  []schedule.Directive `json:"directives,omitempty"`
+	Own         bool                 `json:"own,omitempty"`
+	BuildNanos  int64                `json:"build_ns,omitempty"` // instead of the session's
+	Fault       string               `json:"fault,omitempty"`
+	OnlySpecial bool                 `json:"only_special,omitempty"`
+	Check       *CheckProtocol       `json:"check,omitempty"`
 	*RunProtocol
 }
 

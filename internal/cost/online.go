@@ -32,7 +32,8 @@ const (
 // pipelines, and ranks the schedules that a search is choosing among much worse than
 // what it has already measured does (docs/cost.md). It is a Gaussian process over the
 // logarithm of the time, whose inputs are the logarithms of all stages' features and of
-// the model's cost, each standardised. The kernel is a linear one plus the mean over
+// the model's cost, each standardised, and whether the schedule has a version for the
+// sizes it is timed at, which is worth the same to all. The kernel is a linear one plus the mean over
 // stages of the exponential of the distance between the stage's own features: two
 // schedules are the more alike the more stages they treat alike, and a stage's change is
 // worth about the same whatever the others do.
@@ -54,7 +55,7 @@ type Online struct {
 }
 
 type observation struct {
-	raw     []float64 // logarithms of features by stage, then that of the model's cost
+	raw     []float64 // logarithms of features by stage, then that of the model's cost, then sized
 	z       []float64 // the same standardised
 	seconds float64   // 0: failed
 }
@@ -63,10 +64,10 @@ type observation struct {
 func NewOnline(m *Model) *Online { return &Online{model: m, stages: m.Stages()} }
 
 // Observe takes the features of a complete schedule, as feature.Extractor gives them,
-// and how long it ran; worked says whether it ran to its end, in time and right.
+// whether it has a version for these sizes, and how long it ran; worked says whether it ran to its end, in time and right.
 // Schedules whose cost is infinite teach nothing.
-func (o *Online) Observe(features []feature.Schedule, seconds float64, worked bool) {
-	raw, ok := o.inputs(features, nil)
+func (o *Online) Observe(features []feature.Schedule, sized bool, seconds float64, worked bool) {
+	raw, ok := o.inputs(features, sized, nil)
 	if !ok || worked && !(seconds > 0) {
 		return
 	}
@@ -80,14 +81,14 @@ func (o *Online) Observe(features []feature.Schedule, seconds float64, worked bo
 // Predict gives the mean and the standard deviation of the logarithm of a complete
 // schedule's seconds. It is false while too little was observed, and for schedules whose
 // cost is infinite.
-func (o *Online) Predict(features []feature.Schedule) (mean, deviation float64, ok bool) {
+func (o *Online) Predict(features []feature.Schedule, sized bool) (mean, deviation float64, ok bool) {
 	if o.stale {
 		o.fit()
 	}
 	if o.fitted < learnEnough {
 		return 0, 0, false
 	}
-	if o.raw, ok = o.inputs(features, o.raw[:0]); !ok {
+	if o.raw, ok = o.inputs(features, sized, o.raw[:0]); !ok {
 		return 0, 0, false
 	}
 	z := o.standard(o.raw)
@@ -106,18 +107,22 @@ func (o *Online) Predict(features []feature.Schedule) (mean, deviation float64, 
 }
 
 // inputs appends what is known of a schedule; false where it cannot be said in numbers.
-func (o *Online) inputs(features []feature.Schedule, dst []float64) ([]float64, bool) {
+func (o *Online) inputs(features []feature.Schedule, sized bool, dst []float64) ([]float64, bool) {
 	c := o.model.Predict(features)
 	if len(features) != o.stages || math.IsInf(c, 1) || c <= 0 {
 		return dst, false
 	}
-	dst = slices.Grow(dst, o.stages*feature.NumSchedule+1)
+	dst = slices.Grow(dst, o.stages*feature.NumSchedule+2)
 	for i := range features {
 		for _, v := range features[i] {
 			dst = append(dst, math.Log1p(max(0, v)))
 		}
 	}
-	return append(dst, math.Log(c)), true
+	dst = append(dst, math.Log(c), 0)
+	if sized {
+		dst[len(dst)-1] = 1
+	}
+	return dst, true
 }
 
 // standard moves and scales inputs as the observations were.
@@ -141,9 +146,9 @@ func (o *Online) kernel(a, b []float64) float64 {
 		}
 		alike += math.Exp(-math.Sqrt(square / n))
 	}
-	last := len(a) - 1
-	dot += a[last] * b[last]
-	return dot/float64(len(a)) + alike/float64(o.stages)
+	size := len(a) - 1
+	dot += a[size-1] * b[size-1]
+	return dot/float64(size) + alike/float64(o.stages) + a[size]*b[size]/2
 }
 
 // fit takes in what was observed since. Inputs are standardised anew each time the

@@ -56,14 +56,14 @@ func TestOnlineLearnsThisMachine(t *testing.T) {
 	m := newMachine(t, n+held)
 	o := cost.NewOnline(m.model)
 	for i := range n {
-		if _, _, ok := o.Predict(m.drawn[n]); ok != (i >= 16) {
+		if _, _, ok := o.Predict(m.drawn[n], false); ok != (i >= 16) {
 			t.Fatalf("after %d observations it predicts: %v", i, ok)
 		}
-		o.Observe(m.drawn[i], m.seconds[i], true)
+		o.Observe(m.drawn[i], false, m.seconds[i], true)
 	}
 	right, pairs, off := 0, 0, 0.0
 	for i := n; i < n+held; i++ {
-		a, deviation, ok := o.Predict(m.drawn[i])
+		a, deviation, ok := o.Predict(m.drawn[i], false)
 		if !ok || !(deviation >= 0) {
 			t.Fatalf("no prediction, or a deviation of %g", deviation)
 		}
@@ -73,7 +73,7 @@ func TestOnlineLearnsThisMachine(t *testing.T) {
 				continue
 			}
 			pairs++
-			if b, _, _ := o.Predict(m.drawn[j]); (a < b) == (m.seconds[i] < m.seconds[j]) {
+			if b, _, _ := o.Predict(m.drawn[j], false); (a < b) == (m.seconds[i] < m.seconds[j]) {
 				right++
 			}
 		}
@@ -88,10 +88,10 @@ func TestOnlineKnowsWhatItSaw(t *testing.T) {
 	m := newMachine(t, 60)
 	o := cost.NewOnline(m.model)
 	for i := range 40 {
-		o.Observe(m.drawn[i], m.seconds[i], true)
+		o.Observe(m.drawn[i], false, m.seconds[i], true)
 	}
-	_, seen, _ := o.Predict(m.drawn[3])
-	before, unseen, _ := o.Predict(m.drawn[50])
+	_, seen, _ := o.Predict(m.drawn[3], false)
+	before, unseen, _ := o.Predict(m.drawn[50], false)
 	if seen >= unseen {
 		t.Errorf("a deviation of %g where it was measured, %g where not", seen, unseen)
 	}
@@ -101,9 +101,9 @@ func TestOnlineKnowsWhatItSaw(t *testing.T) {
 	}
 	// One that would be the best fails.
 	for range 3 {
-		o.Observe(m.drawn[50], 0, false)
+		o.Observe(m.drawn[50], false, 0, false)
 	}
-	if after, _, _ := o.Predict(m.drawn[50]); after <= before && before < math.Log(4*best) {
+	if after, _, _ := o.Predict(m.drawn[50], false); after <= before && before < math.Log(4*best) {
 		t.Errorf("expected %g before it failed, %g after", before, after)
 	}
 }
@@ -114,23 +114,23 @@ func TestOnlineEndures(t *testing.T) {
 	m := newMachine(t, 40)
 	o := cost.NewOnline(m.model)
 	for i := range 20 {
-		o.Observe(m.drawn[i][:2], m.seconds[i], true)
-		o.Observe(m.drawn[i], math.NaN(), true)
-		o.Observe(m.drawn[i], 0, true)
+		o.Observe(m.drawn[i][:2], false, m.seconds[i], true)
+		o.Observe(m.drawn[i], false, math.NaN(), true)
+		o.Observe(m.drawn[i], false, 0, true)
 	}
-	if _, _, ok := o.Predict(m.drawn[0]); ok {
+	if _, _, ok := o.Predict(m.drawn[0], false); ok {
 		t.Error("it predicts what it has learned from nothing")
 	}
 	for i := range 40 {
-		o.Observe(m.drawn[i], 0, false)
+		o.Observe(m.drawn[i], false, 0, false)
 	}
-	if _, _, ok := o.Predict(m.drawn[0]); ok {
+	if _, _, ok := o.Predict(m.drawn[0], false); ok {
 		t.Error("it predicts where nothing ever worked")
 	}
 	for i := range 1600 {
-		o.Observe(m.drawn[i%40], m.seconds[i%40], true)
+		o.Observe(m.drawn[i%40], false, m.seconds[i%40], true)
 	}
-	if got, _, ok := o.Predict(m.drawn[7]); !ok || math.Abs(got-math.Log(m.seconds[7])) > 0.5 {
+	if got, _, ok := o.Predict(m.drawn[7], false); !ok || math.Abs(got-math.Log(m.seconds[7])) > 0.5 {
 		t.Errorf("after 1600 observations %g (%v), took %g", got, ok, math.Log(m.seconds[7]))
 	}
 }
@@ -140,17 +140,17 @@ func TestOnlineIncremental(t *testing.T) {
 	m := newMachine(t, 70)
 	one, all := cost.NewOnline(m.model), cost.NewOnline(m.model)
 	for i := range 64 {
-		one.Observe(m.drawn[i], m.seconds[i], true)
-		all.Observe(m.drawn[i], m.seconds[i], true)
+		one.Observe(m.drawn[i], false, m.seconds[i], true)
+		all.Observe(m.drawn[i], false, m.seconds[i], true)
 		// Both standardise at the same numbers of observations.
-		one.Predict(m.drawn[65])
+		one.Predict(m.drawn[65], false)
 		if slices.Contains([]int{16, 20, 25, 32, 40, 50, 63}, i+1) {
-			all.Predict(m.drawn[65])
+			all.Predict(m.drawn[65], false)
 		}
 	}
 	for i := 64; i < 70; i++ {
-		a, da, _ := one.Predict(m.drawn[i])
-		b, db, _ := all.Predict(m.drawn[i])
+		a, da, _ := one.Predict(m.drawn[i], false)
+		b, db, _ := all.Predict(m.drawn[i], false)
 		if math.Abs(a-b) > 1e-6 || math.Abs(da-db) > 1e-6 {
 			t.Errorf("one by one %g ± %g, at once %g ± %g", a, da, b, db)
 		}
@@ -161,9 +161,9 @@ func BenchmarkOnlinePredict(b *testing.B) {
 	m := newMachine(b, 600)
 	o := cost.NewOnline(m.model)
 	for i := range m.drawn {
-		o.Observe(m.drawn[i], m.seconds[i], true)
+		o.Observe(m.drawn[i], false, m.seconds[i], true)
 	}
 	for b.Loop() {
-		o.Predict(m.drawn[0])
+		o.Predict(m.drawn[0], false)
 	}
 }

@@ -14,11 +14,16 @@ type Artifact interface {
 	Drop()
 }
 
-// Builder compiles a schedule and compares its output with the reference's; it may
-// be called concurrently. best is the fastest time so far, 0 where there is none. A
-// candidate's failure is a *bridge.Failure.
+// Builder compiles schedules; it may be called concurrently. A candidate's failure is a
+// *bridge.Failure.
 type Builder interface {
+	// Build compiles what is timed of a schedule and compares its output with the
+	// reference's, at the smaller size where it has a say there. best is the fastest time
+	// so far, 0 where there is none.
 	Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error)
+	// Whole compiles all of a schedule with a version for one size, of which Build leaves
+	// the rest out, and compares its output at the other size.
+	Whole(ctx context.Context, s schedule.Schedule, p Protocol) error
 }
 
 // Runner times an artifact while nothing else is timed on this host. best is the
@@ -38,7 +43,10 @@ type Local struct {
 
 // Build implements Builder.
 func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error) {
-	b := bridge.BuildRequest{Schedule: s, Check: p.Check(best, l.Threads)}
+	b := bridge.BuildRequest{Schedule: s, OnlySpecial: s.Specializes()}
+	if !b.OnlySpecial {
+		b.Check = p.Check(best, l.Threads)
+	}
 	if l.BuildLimit != nil {
 		b.Limit = l.BuildLimit()
 	}
@@ -47,6 +55,15 @@ func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best 
 		return nil, err // not c: a nil *Candidate is no nil Artifact
 	}
 	return c, nil
+}
+
+// Whole implements Builder.
+func (l Local) Whole(ctx context.Context, s schedule.Schedule, p Protocol) error {
+	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, l.Threads)})
+	if err == nil {
+		c.Drop()
+	}
+	return err
 }
 
 // Run implements Runner.

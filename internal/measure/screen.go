@@ -38,11 +38,22 @@ type Screener struct {
 	Runner   Runner
 	Protocol Protocol
 
-	mu   sync.Mutex
-	best time.Duration
-	turn chan struct{} // holds one token: the right to run
-	once sync.Once
+	mu    sync.Mutex
+	best  time.Duration
+	whole time.Duration // of the fastest that was compiled whole
+	since int           // schedules with a version for one size timed since one was
+	turn  chan struct{} // holds one token: the right to run
+	once  sync.Once
 }
+
+// A schedule with a version for one size is compiled whole where it is faster by wholeStep
+// than the fastest one that was, and wholeTurn others were not: for large pipelines that
+// takes several times as long as that version alone, and what a search begins with is
+// soon surpassed.
+const (
+	wholeStep = 0.9
+	wholeTurn = 16
+)
 
 // SetBest tells a time that was measured before, so that hopeless candidates are
 // given up on from the start.
@@ -61,10 +72,48 @@ func (s *Screener) incumbent() time.Duration {
 }
 
 // Measure builds, checks and times one schedule. Called from several goroutines
-// at once it keeps all but one of them compiling and one timing. Only the context's end is an
-// error; whatever else goes wrong is the result's Status.
+// at once it keeps all but one of them compiling and one timing. Of a schedule with a
+// version for one size that version alone is compiled and timed; now and then, where it is
+// clearly faster than all that is known to be right at other sizes, the rest is compiled
+// too, and has to be right. Only the context's end is an error; whatever else goes wrong is the
+// result's Status.
 func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result, error) {
 	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
+	r, err := s.time(ctx, what)
+	if err != nil || r.Status != OK {
+		return r, err
+	}
+	if what.Specializes() {
+		if !s.promises(r.Best()) {
+			s.SetBest(r.Best())
+			return r, nil
+		}
+		if err := s.Builder.Whole(ctx, what, s.Protocol); err != nil {
+			return s.failed(ctx, err)
+		}
+	}
+	s.SetBest(r.Best())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.whole == 0 || r.Best() < s.whole {
+		s.whole = r.Best()
+	}
+	return r, nil
+}
+
+// promises holds for a time after which a schedule is to be compiled whole.
+func (s *Screener) promises(d time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since++; s.since <= wholeTurn || s.best > 0 && d > s.best || s.whole > 0 && float64(d) > wholeStep*float64(s.whole) {
+		return false
+	}
+	s.since = 0
+	return true
+}
+
+// time builds, checks and times a schedule when its turn has come.
+func (s *Screener) time(ctx context.Context, what schedule.Schedule) (Result, error) {
 	a, err := s.Builder.Build(ctx, what, s.Protocol, s.incumbent())
 	if err != nil {
 		return s.failed(ctx, err)
@@ -84,7 +133,6 @@ func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result,
 	if c, ok := a.(*bridge.Candidate); ok {
 		r.Lower, r.Link, r.Check = c.Lower, c.Link, c.Check
 	}
-	s.SetBest(r.Best())
 	return r, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ func (a fakeArtifact) Drop() { a.drops.Add(1) }
 type fakeHost struct {
 	build func(ctx context.Context, name string) error
 	run   func(ctx context.Context, name string, best time.Duration) (*bridge.Run, error)
+	whole func(name string) error
 
 	building, running         atomic.Int32
 	mostBuilding, mostRunning atomic.Int32
@@ -48,6 +50,10 @@ func (h *fakeHost) Build(ctx context.Context, s schedule.Schedule, _ Protocol, _
 	}
 	h.built.Add(1)
 	return fakeArtifact{name, &h.drops}, nil
+}
+
+func (h *fakeHost) Whole(_ context.Context, s schedule.Schedule, _ Protocol) error {
+	return h.whole(s.Directives[0].Func)
 }
 
 func (h *fakeHost) Run(ctx context.Context, a Artifact, _ Protocol, best time.Duration) (*bridge.Run, error) {
@@ -268,5 +274,60 @@ func TestProtocols(t *testing.T) {
 	}
 	if c := CheckOnly(p); c.MaxSamples != 1 || c.MinTotal != 0 {
 		t.Errorf("only to check: %+v", c)
+	}
+}
+
+// Of a schedule with a version for one size the rest is compiled and checked only where
+// it is faster by a tenth than all that is known to be right, and not too often; and it
+// counts only if that is right too.
+func TestScreenerChecksTheRest(t *testing.T) {
+	took := 10 * ms
+	var checked []string
+	h := &fakeHost{
+		run: func(context.Context, string, time.Duration) (*bridge.Run, error) {
+			return &bridge.Run{Samples: []time.Duration{took}}, nil
+		},
+		whole: func(name string) error {
+			checked = append(checked, name)
+			if name == "wrong" {
+				return &bridge.Failure{Status: WrongOutput.String(), Message: "elsewhere"}
+			}
+			return nil
+		},
+	}
+	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	measure := func(name string, lap time.Duration, want Status) {
+		t.Helper()
+		took = lap
+		special := named(name).With(schedule.Directive{Op: schedule.Specialize, Func: name, Vars: []string{"x"}, Ints: []int64{0, 8}})
+		if r, err := s.Measure(t.Context(), special); err != nil || r.Status != want {
+			t.Errorf("%s: got %+v, %v", name, r, err)
+		}
+	}
+	wait := func() {
+		for range wholeTurn {
+			measure("one of many", 20*ms, OK)
+		}
+	}
+	measure("early", 11*ms, OK)
+	wait()
+	measure("first", 10*ms, OK)
+	measure("soon", 8*ms, OK)
+	wait()
+	measure("slower", 9*ms, OK)
+	measure("wrong", 5*ms, WrongOutput)
+	wait()
+	measure("faster", 7*ms, OK)
+	wait()
+	measure("little", 6500*time.Microsecond, OK)
+	if want := []string{"first", "wrong", "faster"}; !slices.Equal(checked, want) {
+		t.Errorf("the rest of %v was checked, want %v", checked, want)
+	}
+	if s.incumbent() != 6500*time.Microsecond {
+		t.Errorf("the best is %v", s.incumbent())
+	}
+	// Any other is checked when it is built.
+	if r, err := s.Measure(t.Context(), named("wrong")); err != nil || r.Status != OK {
+		t.Errorf("got %+v, %v", r, err)
 	}
 }

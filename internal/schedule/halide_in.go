@@ -217,12 +217,20 @@ func (r *halideReader) statement(depth int) error {
 
 // skip steps over a statement that schedules nothing.
 func (r *halideReader) skip() error {
-	for line := r.peek().line; !r.accept(";"); {
-		if r.next().kind == cxxEnd {
+	depth := 0
+	for line := r.peek().line; ; {
+		switch t := r.next(); {
+		case t.kind == cxxEnd:
 			return halideErrorf(line, "a statement that does not end")
+		case t.kind != cxxPunct:
+		case t.text == "{":
+			depth++
+		case t.text == "}":
+			depth--
+		case t.text == ";" && depth <= 0:
+			return nil
 		}
 	}
-	return nil
 }
 
 // declaration reads the names after Func, Var or RVar, each with "(value)",
@@ -413,6 +421,20 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 	spans := map[valueKind]map[string]int64{minValue: {}, extentValue: {}}
 	d := Directive{Op: Specialize, Func: f.name, Stage: f.stage}
 	for {
+		if t := r.peek(); t.kind == cxxName && t.text == inputFunction {
+			in, err := r.input()
+			if err != nil {
+				return v, err
+			}
+			d.Inputs = append(d.Inputs, in)
+			if !r.accept("&") {
+				break
+			}
+			if err := r.expect("&"); err != nil {
+				return v, err
+			}
+			continue
+		}
 		end, err := r.expression(depth + 1)
 		if err != nil {
 			return v, err
@@ -452,6 +474,33 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 	}
 	// What Halide returns is the new version, of which directives say nothing.
 	return cxxValue{kind: nothingValue, line: t.line}, r.add(t.line, d)
+}
+
+// input reads where HalideBody says that an input lies.
+func (r *halideReader) input() (Input, error) {
+	t := r.next()
+	if err := r.expect("("); err != nil {
+		return Input{}, err
+	}
+	name := r.next()
+	if name.kind != cxxString {
+		return Input{}, halideErrorf(t.line, "expected the name of an input, found %s", name)
+	}
+	if err := r.expect(","); err != nil {
+		return Input{}, err
+	}
+	box, err := r.expression(0)
+	if err != nil {
+		return Input{}, err
+	}
+	in := Input{Name: name.text}
+	for _, n := range box.list {
+		if n.kind != intValue {
+			return in, halideErrorf(t.line, "where the input %s lies is no list of numbers", in.Name)
+		}
+		in.Box = append(in.Box, n.n)
+	}
+	return in, r.expect(")")
 }
 
 // finish plays the directives that waited for a loop and checks the whole.

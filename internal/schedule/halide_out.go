@@ -108,6 +108,9 @@ func (s Schedule) HalideBody(b Binding, algorithm string) (string, error) {
 		o.WriteString("// The hash of the algorithm this schedule was found for; another one makes it stale.\n")
 		fmt.Fprintf(&o, "[[maybe_unused]] constexpr const char *%s = %q;\n", algorithmConstant, algorithm)
 	}
+	if slices.ContainsFunc(s.Directives, func(d Directive) bool { return len(d.Inputs) > 0 }) {
+		o.WriteString(inputFunctionText)
+	}
 	o.WriteString(w.funcDecls.String() + w.varDecls.String() + body.String())
 	return o.String(), nil
 }
@@ -120,7 +123,7 @@ var reserved = strings.Fields(`alignas alignof and and_eq asm auto bitand bitor 
 	operator or or_eq private protected public register reinterpret_cast return short signed sizeof static
 	static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
 	union unsigned using virtual void volatile wchar_t while xor xor_eq linux unix NULL
-	Func Halide MemoryType RVar TailStrategy Var pipeline target ` + algorithmConstant)
+	Func Halide MemoryType RVar TailStrategy Var pipeline target ` + algorithmConstant + " " + inputFunction)
 
 // cxxVar is a loop variable as C++ sees it: a name is two variables where it is a
 // reduction loop of one stage and a pure loop of another.
@@ -326,8 +329,39 @@ func (w *halideWriter) within(d Directive) string {
 		dim := fmt.Sprintf("%s.output_buffer().dim(%d)", w.funcs[d.Func], slices.Index(w.now.funcs[d.Func].dims, v))
 		all = append(all, fmt.Sprintf("%s.min() == %d", dim, d.Ints[2*i]), fmt.Sprintf("%s.extent() == %d", dim, d.Ints[2*i+1]))
 	}
+	for _, in := range d.Inputs {
+		all = append(all, fmt.Sprintf("%s(%s, {%s})", inputFunction, cxxQuote(in.Name), integers(in.Box)))
+	}
 	return strings.Join(all, " && ")
 }
+
+// inputFunction is what says in C++ that an input lies somewhere, dense in memory.
+// Directives have the inputs' names alone, so it looks for the buffer behind one; where
+// the algorithm says something of its strides nothing more is said of them.
+const inputFunction = "protuner_input"
+
+const inputFunctionText = `auto ` + inputFunction + ` = [&](const char *name, const std::vector<int> &box) {
+    std::vector<::Halide::Internal::Function> outputs;
+    for (const auto &f : pipeline.outputs()) outputs.push_back(f.function());
+    ::Halide::Expr same = ::Halide::Internal::const_true();
+    for (const auto &in : ::Halide::Internal::infer_arguments(::Halide::Internal::Stmt(), outputs)) {
+        if (in.arg.name != name || !in.arg.is_buffer() || !in.param.defined()) continue;
+        auto is = [&](const char *what, int dim, int value) {
+            std::string symbol = in.arg.name + "." + what + "." + std::to_string(dim);
+            same = same && ::Halide::Internal::Variable::make(::Halide::Int(32), symbol, in.param) == value;
+        };
+        bool dense = ::Halide::Internal::is_const_one(in.param.stride_constraint(0));
+        int64_t stride = 1;
+        for (int dim = 0; dim < (int)box.size() / 2; dim++) {
+            is("min", dim, box[2 * dim]);
+            is("extent", dim, box[2 * dim + 1]);
+            if (dense && dim > 0 && !in.param.stride_constraint(dim).defined()) is("stride", dim, (int)stride);
+            stride *= box[2 * dim + 1];
+        }
+    }
+    return same;
+};
+`
 
 // preserved writes rfactor's pairs; a single one as two arguments, since a list
 // of one pair in braces could be read as the pair itself.

@@ -291,11 +291,28 @@ func (p *lineParser) arguments(d *Directive, sig signature) error {
 	return p.expect(')')
 }
 
-// span reads a dimension of a box, "x, 0, 640".
+// span reads a dimension of a box, "x, 0, 640", or an input, "input[0, 640, 0, 480]".
 func (p *lineParser) span(d *Directive, s slot) error {
 	name, _, err := p.name(s.what)
 	if err != nil {
 		return err
+	}
+	if p.accept('[') {
+		in := Input{Name: name}
+		for !p.accept(']') {
+			if len(in.Box) > 0 {
+				if err := p.expect(','); err != nil {
+					return err
+				}
+			}
+			n, err := p.integer("where the input lies")
+			if err != nil {
+				return err
+			}
+			in.Box = append(in.Box, n)
+		}
+		d.Inputs = append(d.Inputs, in)
+		return nil
 	}
 	d.Vars = append(d.Vars, name)
 	for _, what := range []string{"its min", "its extent"} {

@@ -45,8 +45,9 @@ const (
 	Prefetch    Op = "prefetch"     // Funcs[0] prefetched; Vars at, from; Ints[0] offset; Word bound strategy
 
 	// A second version of the loops of a stage of an output, and of all that is computed
-	// inside them, for when exactly this box of it is asked for.
-	Specialize Op = "specialize" // Vars: dimensions; Ints: min and extent of each
+	// inside them, for when exactly this box of it is asked for, of inputs that are exactly
+	// so large and dense in memory.
+	Specialize Op = "specialize" // Vars: dimensions; Ints: min and extent of each; Inputs
 
 	// Structure: these make Funcs that were not there, named As.
 	RFactor Op = "rfactor"  // Vars: reduction loops; New: the pure Vars that replace them; As
@@ -98,6 +99,15 @@ type Directive struct {
 	Ints  []int64  `json:"ints,omitempty"`
 	Word  string   `json:"word,omitempty"`
 	Flag  bool     `json:"flag,omitempty"`
+
+	Inputs []Input `json:"inputs,omitempty"`
+}
+
+// Input is an input buffer and where it lies: the min and the extent of each of its
+// dimensions, innermost first.
+type Input struct {
+	Name string  `json:"name"`
+	Box  []int64 `json:"box"`
 }
 
 // Schedule is an ordered directive list. It is immutable: whoever wants another

@@ -3,13 +3,14 @@ package schedule
 import "slices"
 
 // Specialized gives s with a second version of everything for when exactly one box of
-// its output is asked for, where all sizes are constants, as they are for a Generator
-// that bounds its output; any other box is computed as before. What is at root moves
-// into the output's loop of one iteration, which each version has its own of.
+// its output is asked for, of inputs of exactly one size that are dense in memory. There
+// all sizes and strides are constants, as they are for a Generator that bounds its buffers;
+// anything else is computed as before. What is at root moves into the output's loop of
+// one iteration, which each version has its own of.
 //
 // The output is the only one of the pipeline, of one value, and pure. Dims are its
 // dimensions; box has the min and the extent of each.
-func (s Schedule) Specialized(output string, dims []string, box []int64) Schedule {
+func (s Schedule) Specialized(output string, dims []string, box []int64, inputs []Input) Schedule {
 	var out Schedule
 	for _, d := range s.Directives {
 		if inner, ok := inside[d.Op]; ok && d.Func != output {
@@ -17,7 +18,7 @@ func (s Schedule) Specialized(output string, dims []string, box []int64) Schedul
 		}
 		out.Directives = append(out.Directives, d)
 	}
-	out.Directives = append(out.Directives, Directive{Op: Specialize, Func: output, Vars: dims, Ints: box})
+	out.Directives = append(out.Directives, Directive{Op: Specialize, Func: output, Vars: dims, Ints: box, Inputs: inputs})
 	return out
 }
 

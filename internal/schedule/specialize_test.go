@@ -16,14 +16,15 @@ gray.compute_at(output, yi)
 gray.store_root()
 ratio.compute_at(output, yi)
 `)
-	special := plain.Specialized("output", []string{"x", "y", "c"}, []int64{0, 1536, -8, 2560, 0, 3})
+	special := plain.Specialized("output", []string{"x", "y", "c"}, []int64{0, 1536, -8, 2560, 0, 3},
+		[]Input{{Name: "input", Box: []int64{-2, 1540, -8, 2560}}, {Name: "lut", Box: []int64{0, 256}}})
 	want := `kernel.compute_at(output, __outermost)
 output.split(y, yo, yi, 32)
 output.parallel(yo)
 gray.compute_at(output, yi)
 gray.store_at(output, __outermost)
 ratio.compute_at(output, yi)
-output.specialize(x, 0, 1536, y, -8, 2560, c, 0, 3)
+output.specialize(x, 0, 1536, y, -8, 2560, c, 0, 3, input[-2, 1540, -8, 2560], lut[0, 256])
 `
 	if got := special.String(); got != want {
 		t.Fatalf("it is\n%s", got)
@@ -40,7 +41,8 @@ output.specialize(x, 0, 1536, y, -8, 2560, c, 0, 3)
 		t.Fatal(err)
 	}
 	if !strings.Contains(body, ".specialize(output.output_buffer().dim(0).min() == 0 && output.output_buffer().dim(0).extent() == 1536 && "+
-		"output.output_buffer().dim(1).min() == -8 && ") {
+		"output.output_buffer().dim(1).min() == -8 && ") ||
+		!strings.Contains(body, `.extent() == 3 && protuner_input("input", {-2, 1540, -8, 2560}) && protuner_input("lut", {0, 256}))`) {
 		t.Errorf("written as\n%s", body)
 	}
 	again, err := ParseHalide([]byte(body), b)
@@ -60,6 +62,12 @@ func TestBadBoxes(t *testing.T) {
 		"f.specialize(x, 0)":             "expected ','",
 		"f.specialize(x, 0, 0)":          "no part of a dimension",
 		"f.specialize(x, 0, 1, x, 0, 1)": "named twice",
+
+		"f.specialize(x, 0, 1, i[0, 1], i[0, 1])": "the input i named twice",
+		"f.specialize(x, 0, 1, i[])":              "0 numbers of the input i",
+		"f.specialize(x, 0, 1, i[0])":             "1 numbers of the input i",
+		"f.specialize(x, 0, 1, i[0 1])":           "expected ','",
+		"f.specialize(x, 0, 1, i[0, 0])":          "no part of a dimension",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -69,6 +77,8 @@ func TestBadBoxes(t *testing.T) {
 	for _, condition := range []string{
 		"", "output.width() > 16", "output.output_buffer().dim(0).min() == 0", "output.output_buffer().dim(9).min() == 0 && output.output_buffer().dim(9).extent() == 4",
 		"output.output_buffer().dim(0).min() == 0 & output.output_buffer().dim(0).extent() == 4", "gray.output_buffer().dim(0).min() == 0",
+		`protuner_input("input", {0, 4})`, `output.output_buffer().dim(0).min() == 0 && output.output_buffer().dim(0).extent() == 4 && protuner_input(output, {0, 4})`,
+		`output.output_buffer().dim(0).min() == 0 && output.output_buffer().dim(0).extent() == 4 && protuner_input("input", {0, output})`,
 	} {
 		if _, err := ParseHalide([]byte("output.specialize("+condition+");"), b); err == nil {
 			t.Errorf("%q is read", condition)

@@ -75,6 +75,9 @@ func (d Directive) arguments() []string {
 					args = append(args, strconv.FormatInt(n, 10))
 				}
 			}
+			for _, in := range d.Inputs {
+				args = append(args, quoteName(in.Name)+"["+integers(in.Box)+"]")
+			}
 		case groupSlot:
 			args = append(args, "["+strings.Join(names(&d.Vars, all), ", ")+"]")
 		case newSlot:
@@ -105,6 +108,15 @@ func (d Directive) arguments() []string {
 		}
 	}
 	return args
+}
+
+// integers lists numbers, "0, 640".
+func integers(ns []int64) string {
+	out := make([]string, len(ns))
+	for i, n := range ns {
+		out[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(out, ", ")
 }
 
 // stageText writes the Func and stage of a level; bareIsPure says that a bare

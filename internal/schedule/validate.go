@@ -19,7 +19,7 @@ const (
 	groupSlot                     // rest of Vars: reduction loops, bracketed
 	dimSlot                       // next of Vars: a dimension of the Func's storage
 	dimsSlot                      // rest of Vars: dimensions, one argument each
-	boxSlot                       // rest of Vars, and Ints: dimensions, each with its min and extent
+	boxSlot                       // rest of Vars, and Ints: dimensions, each with its min and extent; Inputs
 	newSlot                       // next of New: a name that must not be there yet
 	newsSlot                      // rest of New, bracketed, as many as Vars
 	funcSlot                      // next of Funcs
@@ -209,6 +209,8 @@ func (d Directive) validate() error {
 		return fmt.Errorf("takes no word %q", rest.Word)
 	case rest.Flag:
 		return errors.New("takes no flag")
+	case len(rest.Inputs) > 0:
+		return fmt.Errorf("says nothing of inputs: %s", rest.Inputs[0].Name)
 	}
 	return d.distinct()
 }
@@ -220,6 +222,11 @@ func (d Directive) distinct() error {
 			if slices.Contains(names[:i], n) && d.Op != Prefetch {
 				return fmt.Errorf("%s named twice", n)
 			}
+		}
+	}
+	for i, in := range d.Inputs {
+		if slices.ContainsFunc(d.Inputs[:i], func(o Input) bool { return o.Name == in.Name }) {
+			return fmt.Errorf("the input %s named twice", in.Name)
 		}
 	}
 	if d.Op == RFactor && len(d.Vars) != len(d.New) {
@@ -301,12 +308,29 @@ func (s slot) takeBox(d *Directive) error {
 		return fmt.Errorf("%d numbers: each of %d dimensions needs a min and an extent", len(d.Ints), n)
 	}
 	for i := range n {
-		if low, extent := d.Ints[2*i], d.Ints[2*i+1]; low < math.MinInt32 || low > math.MaxInt32 || extent < 1 || extent > math.MaxInt32 {
-			return fmt.Errorf("from %d on %d points of %s is no part of a dimension", low, extent, d.Vars[i])
+		if err := checkSpan(d.Ints[2*i], d.Ints[2*i+1], d.Vars[i]); err != nil {
+			return err
 		}
 	}
-	d.Ints = d.Ints[2*n:]
+	for _, in := range d.Inputs {
+		if !isName(in.Name) || len(in.Box) == 0 || len(in.Box)%2 != 0 {
+			return fmt.Errorf("%d numbers of the input %s: each of its dimensions needs a min and an extent", len(in.Box), orNone(in.Name))
+		}
+		for i := 0; i < len(in.Box); i += 2 {
+			if err := checkSpan(in.Box[i], in.Box[i+1], in.Name); err != nil {
+				return err
+			}
+		}
+	}
+	d.Ints, d.Inputs = d.Ints[2*n:], nil
 	return s.takeNames(&d.Vars)
+}
+
+func checkSpan(low, extent int64, of string) error {
+	if low < math.MinInt32 || low > math.MaxInt32 || extent < 1 || extent > math.MaxInt32 {
+		return fmt.Errorf("from %d on %d points of %s is no part of a dimension", low, extent, of)
+	}
+	return nil
 }
 
 func (s slot) takeLevel(d *Directive) error {

@@ -181,3 +181,28 @@ func (p *plan) pointByPoint() bool {
 	}
 	return len(funcs) > 0
 }
+
+// size gives the whole a version for the estimated sizes, or takes it away.
+func (m *mover) size(from, _ *space.State) (*space.State, bool) {
+	d, ok := m.sp.Sizable()
+	if !ok || !m.sizes {
+		return nil, false
+	}
+	p := planOf(m.base, from)
+	if p.sized.Kind != 0 {
+		d = space.Decision{}
+	}
+	p.sized = d
+	return p.state(), true
+}
+
+// sized is the state with a version for the estimated sizes; itself where it can have none.
+func sized(s *space.State) *space.State {
+	d, ok := s.Space().Sizable()
+	if !ok {
+		return s
+	}
+	p := planOf(s.Space().Start(), s)
+	p.sized = d
+	return p.state()
+}

@@ -133,6 +133,7 @@ func TestMovesStayLegal(t *testing.T) {
 		sp := newSpace(t, name, 4)
 		rng := rand.New(rand.NewSource(4))
 		m := newMover(sp.Start(), rng)
+		m.sizes = true
 		var parents []*space.State
 		for _, c := range Prototypes(sp) {
 			parents = append(parents, c.State)
@@ -517,4 +518,49 @@ func TestChainTileCutsLongChains(t *testing.T) {
 		}
 	}
 	t.Errorf("no group slides in tiles of a new head, in 300 moves from\n%v", from)
+}
+
+// Where schedules may have a version for the estimated sizes most have one from the
+// beginning and some have none; where they may not, or the pipeline has two outputs, none
+// has.
+func TestSizedFromTheBeginning(t *testing.T) {
+	for _, c := range []struct {
+		pipeline string
+		allowed  bool
+		some     bool
+	}{{"harris.h21", true, true}, {"harris.h21", false, false}, {"multi_output.h21", true, false}} {
+		o := EvolveDefaults()
+		o.Sized = c.allowed
+		e := NewEvolve(newSpace(t, c.pipeline, 4), rand.New(rand.NewSource(1)), o)
+		with, without := 0, 0
+		observe := func(n int) {
+			proposed, err := e.Propose(t.Context(), n)
+			if err != nil || len(proposed) < n {
+				t.Fatalf("%s: %d proposed, %v", c.pipeline, len(proposed), err)
+			}
+			for _, p := range proposed {
+				if p.Schedule.Specializes() != p.State.Sized() {
+					t.Fatalf("%s: %s says %v, its state %v", c.pipeline, p.Origin, p.Schedule.Specializes(), p.State.Sized())
+				}
+				if p.State.Sized() {
+					with++
+				} else {
+					without++
+				}
+				if err := e.Observe([]Outcome{{Candidate: p, OK: true, Seconds: 1 + pretend(p)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		observe(10)
+		if with != 8 && c.some {
+			t.Errorf("%s: %d of ten have a version for the estimated sizes", c.pipeline, with)
+		}
+		for range 10 {
+			observe(10)
+		}
+		if (with > without) != c.some || without == 0 || !c.some && with > 0 {
+			t.Errorf("%s, allowed %v: %d have a version for the estimated sizes, %d none", c.pipeline, c.allowed, with, without)
+		}
+	}
 }

@@ -32,6 +32,9 @@ type EvolveOptions struct {
 	// Given are complete schedules to begin with beside the prototypes, the likeliest
 	// first: what a search guided by the model found.
 	Given []Candidate
+	// Sized says that schedules may have a version for the estimated sizes, which most then
+	// begin with: see opensPlain.
+	Sized bool
 	// Lateness remembers what was given up. Evolutions of several spaces of one pipeline
 	// may share it. Default its own.
 	Lateness *Lateness
@@ -162,9 +165,22 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if o.Lateness == nil {
 		o.Lateness = new(Lateness)
 	}
-	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
+	e := &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
 		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
+	if e.mover.sizes = o.Sized; o.Sized {
+		for i := range e.first {
+			if c := &e.first[i]; i%opensPlain != opensPlain-1 {
+				c.Candidate = newCandidate(sized(c.State), c.Origin)
+			}
+		}
+	}
+	return e
 }
+
+// opensPlain is of how many of those to begin with one has no version for the estimated
+// sizes. With one they compile sooner and most run faster, but where constants keep Halide
+// from folding storage they run at half the speed or less.
+const opensPlain = 5
 
 // Propose implements Strategy.
 func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
@@ -257,6 +273,9 @@ func (e *Evolve) mostPromising(cs []Candidate) int {
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
 		s := rollout(e.sp.Start(), e.rng)
+		if e.o.Sized {
+			s = sized(s)
+		}
 		return newCandidate(s, "random"), birth{}, !e.o.Lateness.hopeless(s)
 	}
 	from, other := e.parent(), e.parent()

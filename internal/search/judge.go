@@ -22,7 +22,7 @@ func NewJudge(sp *space.Space, model *cost.Model) *Judge {
 // learn takes what became of a state.
 func (j *Judge) learn(s *space.State, seconds float64, ok bool) {
 	j.scratch = j.features.Features(s, j.scratch[:0])
-	j.learner.Observe(j.scratch, seconds, ok)
+	j.learner.Observe(j.scratch, s.Sized(), seconds, ok)
 }
 
 // promise is the logarithm of the seconds that a state may well take where luck is on
@@ -30,6 +30,6 @@ func (j *Judge) learn(s *space.State, seconds float64, ok bool) {
 // measured gets its turn. False: nothing is known yet.
 func (j *Judge) promise(s *space.State) (float64, bool) {
 	j.scratch = j.features.Features(s, j.scratch[:0])
-	mean, deviation, ok := j.learner.Predict(j.scratch)
+	mean, deviation, ok := j.learner.Predict(j.scratch, s.Sized())
 	return mean - deviation, ok
 }

@@ -33,6 +33,7 @@ var moves = []move{
 	{"chain-block", (*mover).chainBlock},
 	{"slice", (*mover).slice},
 	{"scalar", (*mover).scalar},
+	{"size", (*mover).size},
 }
 
 // varied is how many of the moves searches guided by the model make too: the first ones,
@@ -44,6 +45,8 @@ type mover struct {
 	sp   *space.Space
 	base *space.State
 	rng  *rand.Rand
+	// sizes says that schedules may have a version for the estimated sizes.
+	sizes bool
 }
 
 func newMover(base *space.State, rng *rand.Rand) *mover {

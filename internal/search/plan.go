@@ -18,6 +18,7 @@ type plan struct {
 	// scalar says which Funcs scatter point by point.
 	scalar []bool
 	slice  space.Decision // Kind 0 for none
+	sized  space.Decision // Kind 0 for not
 }
 
 func newPlan(sp *space.Space) *plan {
@@ -40,6 +41,8 @@ func planOf(base, s *space.State) *plan {
 			p.scalar[d.Func] = true
 		case space.Slice:
 			p.slice = d
+		case space.Sized:
+			p.sized = d
 		default:
 			p.place[d.Func] = d
 		}
@@ -66,6 +69,9 @@ func (p *plan) state() *space.State {
 	}
 	if p.slice.Kind != 0 {
 		trace = append(trace, p.slice)
+	}
+	if p.sized.Kind != 0 {
+		trace = append(trace, p.sized)
 	}
 	begin := p.base
 	if p.from != nil {

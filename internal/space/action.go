@@ -25,6 +25,9 @@ const (
 	// Scalar makes one point after the other of a Func's stages that scatter, in place of
 	// a vector of points. It is no action either.
 	Scalar
+	// Sized gives everything a second version for the estimated sizes. It is said of the
+	// output, and is no action either.
+	Sized
 )
 
 func (k Kind) String() string {
@@ -41,6 +44,8 @@ func (k Kind) String() string {
 		return "slice"
 	case Scalar:
 		return "scalar"
+	case Sized:
+		return "sized"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

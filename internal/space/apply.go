@@ -70,6 +70,9 @@ func (s *State) Schedule() schedule.Schedule {
 			out.Directives = append(out.Directives, w.directives(f)...)
 		}
 	}
+	if s.sized != nil {
+		out, _ = Specialized(s.sp.p, out)
+	}
 	return out
 }
 

@@ -71,6 +71,9 @@ func (s *State) Trace() []Decision {
 	if s.slice != nil {
 		out = append(out, *s.slice)
 	}
+	if s.sized != nil {
+		out = append(out, *s.sized)
+	}
 	return out
 }
 
@@ -82,10 +85,13 @@ func (s *State) Blocks() []Decision { return s.blocks }
 // shared.
 func (s *State) Scalars() []Decision { return s.scalars }
 
-// with is s, which is complete, with these blocks, scalars and this slice instead of its
-// own.
-func (s *State) with(blocks, scalars []Decision, slice *Decision) *State {
-	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, scalars: scalars, slice: slice}
+// Sized says that a complete state has a version of its own for the estimated sizes.
+func (s *State) Sized() bool { return s.sized != nil }
+
+// with is s, which is complete, with these blocks and scalars, this slice and this of the
+// Kind Sized instead of its own.
+func (s *State) with(blocks, scalars []Decision, slice, sized *Decision) *State {
+	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, scalars: scalars, slice: slice, sized: sized}
 }
 
 // decision is the one that led to s, which is not the start. States that have it in

@@ -31,7 +31,7 @@ var ErrIllegal = errors.New("decision is not legal here")
 // that is missing to computing at root, or to the first choice of tasks; the state
 // is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
-// trace that stops leads to a partial state. Blocks, slices and scalars are taken as they
+// trace that stops leads to a partial state. Blocks, slices, scalars and sizes are taken as they
 // are: where one cannot be, Schedule leaves it out.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
@@ -45,7 +45,7 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	besides := false                                                 // something that is no action
-	var slice *Decision
+	var slice, sized *Decision
 	for i := range trace {
 		d := &trace[i]
 		if d.Func < 0 || d.Func >= len(sp.nodes) {
@@ -58,6 +58,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 			wanted[d.Func].block, besides = d, true
 		case Slice:
 			slice, besides = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}, true
+		case Sized:
+			sized, besides = &Decision{Func: d.Func, Kind: Sized}, true
 		case Scalar:
 			wanted[d.Func].scalar, besides = d, true
 		default:
@@ -94,7 +96,7 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 				scalars = append(scalars, *w.scalar)
 			}
 		}
-		s = s.with(blocks, scalars, slice)
+		s = s.with(blocks, scalars, slice, sized)
 	}
 	return s, repaired, nil
 }

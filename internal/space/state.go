@@ -25,6 +25,7 @@ type State struct {
 	blocks  []Decision               // of a complete state: see Blocks
 	scalars []Decision               // of a complete state: see Scalars
 	slice   *Decision                // of a complete state: see Slices; nil for none
+	sized   *Decision                // of a complete state: see Sized; nil if it is not
 	said    atomic.Pointer[Decision] // the same by intent, once asked for
 }
 
@@ -135,6 +136,9 @@ func (s *State) Key() uint64 {
 	}
 	if s.slice != nil {
 		h.add(uint64(s.slice.Func), uint64(s.slice.Dim))
+	}
+	if s.sized != nil {
+		h.add(uint64(Sized))
 	}
 	return uint64(h)
 }

@@ -17,6 +17,7 @@ import (
 //	gray block y 2
 //	rows slice c
 //	grid scalar
+//	harris sized
 //
 // A place is a stage, as the description names it, and what one iteration of the
 // loop covers of the stage's loops, innermost first; store is left out where it
@@ -135,8 +136,10 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		}
 	case "scalar":
 		d.Kind = Scalar
+	case "sized":
+		d.Kind = Sized
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, sized", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())

@@ -175,7 +175,8 @@ func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
 
 // buildWinner writes the first of the schedules that Halide builds ahead of time and
 // that are right with strict floats too, where that is asked for (see exact). All of them
-// were built in the fork server, so that is mostly the first.
+// were built in the fork server, so that is mostly the first. Of those with a version for
+// the estimated sizes some were built and checked in that alone, so they are once more.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
 	function := t.function()
@@ -192,7 +193,14 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 				failures = errors.Join(failures, err)
 			}
 		}
-		if err := exact.check(ctx, s); err != nil {
+		var err error
+		if s.Specializes() {
+			err = measure.CheckOnce(ctx, t.server, s, t.o.Protocol, t.o.Threads)
+		}
+		if err == nil {
+			err = exact.check(ctx, s)
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -222,9 +230,9 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if !s.Specializes() {
 			t.report.Specialized = nil // what was could not be built
 		}
-		found := s.General().Hash()
+		found := []uint64{s.Hash(), s.General().Hash()}
 		for _, r := range t.best {
-			if r.candidate.Schedule.Hash() == found {
+			if slices.Contains(found, r.candidate.Schedule.Hash()) {
 				t.report.Origin = r.candidate.Origin
 				t.report.Seconds = r.seconds
 			}

@@ -18,6 +18,7 @@ import (
 // must be right to the last of them with strict floats (see exact), sums of floats are
 // left whole.
 func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
+	t.sayGiven(t.pipe)
 	plain, err := space.New(t.pipe, so)
 	if err != nil {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
@@ -39,6 +40,7 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 		t.events.note("its reductions are left whole: Halide %s cannot schedule them once factored", p.Halide)
 		return nil
 	}
+	t.sayGiven(p)
 	restructured, err := space.New(p, so)
 	if err != nil {
 		t.events.note("its Funcs are left as they are: %v", err)

@@ -183,11 +183,11 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	so := space.Defaults(t.o.Threads)
-	if err := t.makeSpaces(ctx, so); err != nil {
-		return err
-	}
 	w, err := workload(t.o, t.gen, t.pipe, t.inputs)
 	if err != nil {
+		return err
+	}
+	if err := t.makeSpaces(ctx, so); err != nil {
 		return err
 	}
 	if t.recorder, err = db.Begin(ctx, w, newManifest(t.o, so)); err != nil {

@@ -1,10 +1,11 @@
-package tune
+package space_test
 
 import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/space"
 )
 
 // A version for the estimated sizes is made of pipelines with one output, pure and of one
@@ -30,12 +31,14 @@ func TestSpecialized(t *testing.T) {
 	for name, funcs := range map[string][]pipeline.Func{
 		"two outputs": {output, inner, other}, "updated": {updated, inner}, "tuple": {tuple, inner}, "no dimensions": {scalar, inner},
 	} {
-		if s, ok := Specialized(&pipeline.Pipeline{Funcs: funcs}, plain); ok || s.Specializes() {
+		if s, ok := space.Specialized(&pipeline.Pipeline{Funcs: funcs}, plain); ok || s.Specializes() {
 			t.Errorf("%s: specialized\n%s", name, s)
 		}
 	}
-	s, ok := Specialized(&pipeline.Pipeline{Funcs: []pipeline.Func{output, inner}}, plain)
-	if want := "inner.compute_at(out, __outermost)\nout.specialize(x, 0, 10, y, -2, 10)\n"; !ok || s.String() != want {
+	s, ok := space.Specialized(&pipeline.Pipeline{Funcs: []pipeline.Func{output, inner}, Params: []pipeline.Param{
+		{Name: "in", Buffer: true, Mins: []int64{-1, 0}, Extents: []int64{12, 10}}, {Name: "gain", Value: "3"},
+	}}, plain)
+	if want := "inner.compute_at(out, __outermost)\nout.specialize(x, 0, 10, y, -2, 10, in[-1, 12, 0, 10])\n"; !ok || s.String() != want {
 		t.Errorf("specialized %v\n%s", ok, s)
 	}
 }

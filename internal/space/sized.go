@@ -1,0 +1,55 @@
+package space
+
+import (
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
+
+// Sizable is the output of which a state of the pipeline can be Sized, as a decision for
+// a trace to end with; false where Specialized makes nothing of a schedule.
+func (sp *Space) Sizable() (Decision, bool) {
+	f, ok := sizable(sp.p)
+	return Decision{Func: f, Kind: Sized}, ok
+}
+
+// sizable is the output of a pipeline that has one, of one value and pure.
+func sizable(p *pipeline.Pipeline) (output int, ok bool) {
+	output = -1
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		if !f.Output {
+			continue
+		}
+		if output >= 0 || len(f.Types) != 1 || len(f.Stages) != 1 || len(f.Args) == 0 {
+			return -1, false
+		}
+		output = i
+	}
+	return output, output >= 0
+}
+
+// Specialized is a schedule with a version for the estimated output of inputs of the
+// estimated sizes (schedule.Specialized); false, and the schedule as it is, where the
+// pipeline has several outputs, or one that is updated or of several values.
+func Specialized(p *pipeline.Pipeline, s schedule.Schedule) (schedule.Schedule, bool) {
+	i, ok := sizable(p)
+	if !ok {
+		return s, false
+	}
+	output := &p.Funcs[i]
+	var box []int64
+	for _, e := range output.Estimate {
+		box = append(box, e.Min, e.Extent())
+	}
+	var inputs []schedule.Input
+	for _, param := range p.Params {
+		in := schedule.Input{Name: param.Name}
+		for d, extent := range param.Extents {
+			in.Box = append(in.Box, param.Mins[d], extent)
+		}
+		if len(in.Box) > 0 {
+			inputs = append(inputs, in)
+		}
+	}
+	return s.Specialized(output.Name, output.Args, box, inputs), true
+}
