@@ -315,7 +315,9 @@ void Scheduler::apply_one(const Json &d) {
             const auto &args = f.function().args();
             auto at = std::find(args.begin(), args.end(), dimension(vars[i]).name());
             auto dim = f.output_buffer().dim((int)(at - args.begin()));
-            Expr same = dim.min() == number(2 * i) && dim.extent() == number(2 * i + 1);
+            Expr same = dim.extent() == number(2 * i + 1);
+            int64_t low = ints[2 * i].as_int();
+            if (low >= INT32_MIN) same = dim.min() == (int)low && same;
             box = box.defined() ? box && same : same;
         }
         for (const Json &in : d.items_or_empty("inputs")) {

@@ -48,7 +48,7 @@ type tuneCmd struct {
 	Search         string        `help:"Search strategy: protuner, mcts, beam, greedy and others (docs/search.md) ask the cost model first; evolve or random measure from the start." default:"protuner"`
 	Measure        bool          `help:"Measure schedules. With =false the model's best is handed back: checked, not timed (--search is then protuner unless given)." default:"true" negatable:""`
 	Restructure    bool          `help:"Also try to factor reductions, so that they can be vectorised or run in parallel, to clone cheap Funcs, and to copy inputs that are read over and over." default:"true" negatable:""`
-	Specialize     bool          `help:"Also try a second version of the winner for exactly the estimated sizes; other sizes are computed as before." default:"true" negatable:""`
+	Specialize     bool          `help:"Also try schedules with a second version for exactly the estimated sizes; other sizes are computed too, but may be slower than without." default:"true" negatable:""`
 	Weights        string        `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	Budget         time.Duration `help:"Time for proposing and measuring schedules." default:"5m"`
 	Trials         int           `help:"Most schedules to measure, those of earlier runs counted; 0 for no bound." placeholder:"N"`

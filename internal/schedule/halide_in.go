@@ -464,8 +464,11 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 	for _, name := range d.Vars {
 		low, some := spans[minValue][name]
 		extent, both := spans[extentValue][name]
-		if !some || !both {
+		if !both {
 			return v, unknown
+		}
+		if !some {
+			low = AnyMin
 		}
 		d.Ints = append(d.Ints, low, extent)
 	}

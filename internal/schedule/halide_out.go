@@ -327,7 +327,10 @@ func (w *halideWriter) within(d Directive) string {
 	var all []string
 	for i, v := range d.Vars {
 		dim := fmt.Sprintf("%s.output_buffer().dim(%d)", w.funcs[d.Func], slices.Index(w.now.funcs[d.Func].dims, v))
-		all = append(all, fmt.Sprintf("%s.min() == %d", dim, d.Ints[2*i]), fmt.Sprintf("%s.extent() == %d", dim, d.Ints[2*i+1]))
+		if d.Ints[2*i] != AnyMin {
+			all = append(all, fmt.Sprintf("%s.min() == %d", dim, d.Ints[2*i]))
+		}
+		all = append(all, fmt.Sprintf("%s.extent() == %d", dim, d.Ints[2*i+1]))
 	}
 	for _, in := range d.Inputs {
 		all = append(all, fmt.Sprintf("%s(%s, {%s})", inputFunction, cxxQuote(in.Name), integers(in.Box)))

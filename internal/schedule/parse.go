@@ -319,6 +319,11 @@ func (p *lineParser) span(d *Directive, s slot) error {
 		if err := p.expect(','); err != nil {
 			return err
 		}
+		if p.space(); what == "its min" && strings.HasPrefix(p.text[p.pos:], anyMin) {
+			p.pos += len(anyMin)
+			d.Ints = append(d.Ints, AnyMin)
+			continue
+		}
 		n, err := p.integer(what)
 		if err != nil {
 			return err

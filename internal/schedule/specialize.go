@@ -1,6 +1,12 @@
 package schedule
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
+
+// AnyMin stands for the min of a dimension that may begin anywhere, as no dimension does.
+const AnyMin = math.MinInt32 - 1
 
 // Specialized gives s with a second version of everything for when exactly one box of
 // its output is asked for, of inputs of exactly one size that are dense in memory. There
@@ -9,7 +15,7 @@ import "slices"
 // one iteration, which each version has its own of.
 //
 // The output is the only one of the pipeline, of one value, and pure. Dims are its
-// dimensions; box has the min and the extent of each.
+// dimensions; box has the min, or AnyMin, and the extent of each.
 func (s Schedule) Specialized(output string, dims []string, box []int64, inputs []Input) Schedule {
 	var out Schedule
 	for _, d := range s.Directives {
@@ -44,6 +50,24 @@ func (s Schedule) General() Schedule {
 		out.Directives = append(out.Directives, d)
 	}
 	return out
+}
+
+// Slides reports whether s stores a Func outside the loop that it computes it in, so that
+// Halide may keep what one iteration computed for the next.
+func (s Schedule) Slides() bool {
+	stored := map[string]Level{}
+	for _, d := range s.Directives {
+		switch d.Op {
+		case StoreAt:
+			stored[d.Func] = *d.At
+		case StoreRoot:
+			stored[d.Func] = Level{}
+		}
+	}
+	return slices.ContainsFunc(s.Directives, func(d Directive) bool {
+		at, ok := stored[d.Func]
+		return ok && d.Op == ComputeAt && *d.At != at
+	})
 }
 
 // inside is what directives become that mean the root, within a loop.

@@ -317,6 +317,9 @@ func (s slot) takeBox(d *Directive) error {
 			return fmt.Errorf("%d numbers of the input %s: each of its dimensions needs a min and an extent", len(in.Box), orNone(in.Name))
 		}
 		for i := 0; i < len(in.Box); i += 2 {
+			if in.Box[i] == AnyMin {
+				return fmt.Errorf("the input %s begins nowhere", in.Name)
+			}
 			if err := checkSpan(in.Box[i], in.Box[i+1], in.Name); err != nil {
 				return err
 			}
@@ -327,7 +330,7 @@ func (s slot) takeBox(d *Directive) error {
 }
 
 func checkSpan(low, extent int64, of string) error {
-	if low < math.MinInt32 || low > math.MaxInt32 || extent < 1 || extent > math.MaxInt32 {
+	if low < AnyMin || low > math.MaxInt32 || extent < 1 || extent > math.MaxInt32 {
 		return fmt.Errorf("from %d on %d points of %s is no part of a dimension", low, extent, of)
 	}
 	return nil

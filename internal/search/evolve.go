@@ -32,8 +32,7 @@ type EvolveOptions struct {
 	// Given are complete schedules to begin with beside the prototypes, the likeliest
 	// first: what a search guided by the model found.
 	Given []Candidate
-	// Sized says that schedules may have a version for the estimated sizes, which most then
-	// begin with: see opensPlain.
+	// Sized says that schedules may have a version for the estimated sizes: see beginsSized.
 	Sized bool
 	// Lateness remembers what was given up. Evolutions of several spaces of one pipeline
 	// may share it. Default its own.
@@ -83,6 +82,10 @@ type Evolve struct {
 	begun  int       // candidates proposed
 	best   []member  // fastest first
 	born   map[uint64]birth
+
+	fastest    [2]float64 // seconds without and with a version for the estimated sizes; 0 for none
+	plainLeads bool       // the former
+	sized      int        // times that beginsSized was asked
 }
 
 // promptly is how many candidates are of those to begin with before the best of them are
@@ -167,20 +170,25 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	}
 	e := &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
 		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
-	if e.mover.sizes = o.Sized; o.Sized {
-		for i := range e.first {
-			if c := &e.first[i]; i%opensPlain != opensPlain-1 {
-				c.Candidate = newCandidate(sized(c.State), c.Origin)
-			}
-		}
-	}
+	e.mover.sizes = o.Sized
 	return e
 }
 
-// opensPlain is of how many of those to begin with one has no version for the estimated
-// sizes. With one they compile sooner and most run faster, but where constants keep Halide
-// from folding storage they run at half the speed or less.
-const opensPlain = 5
+// otherwise is of how many that begin the search one is not of the kind, with or without
+// a version for the estimated sizes, of which the fastest was.
+const otherwise = 5
+
+// beginsSized says whether the next candidate that is no change of another has a version
+// for the estimated sizes. With one they compile sooner and most run faster, so most have
+// it at first; but where constants keep Halide from folding storage they run at half the
+// speed or less.
+func (e *Evolve) beginsSized() bool {
+	if !e.o.Sized {
+		return false
+	}
+	e.sized++
+	return e.plainLeads == (e.sized%otherwise == 0)
+}
 
 // Propose implements Strategy.
 func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
@@ -251,6 +259,9 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 		e.given++
 	}
 	e.first = slices.Delete(e.first, i, i+1)
+	if e.beginsSized() {
+		return newCandidate(sized(c.State), c.Origin), true
+	}
 	return c.Candidate, true
 }
 
@@ -273,7 +284,7 @@ func (e *Evolve) mostPromising(cs []Candidate) int {
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
 		s := rollout(e.sp.Start(), e.rng)
-		if e.o.Sized {
+		if e.beginsSized() {
 			s = sized(s)
 		}
 		return newCandidate(s, "random"), birth{}, !e.o.Lateness.hopeless(s)
@@ -335,6 +346,7 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 					reward *= 2
 				}
 			}
+			e.rank(o)
 			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Candidate.State.StructuralHash(shapeDepth), o.Seconds})
 		}
 		if mine {
@@ -342,6 +354,19 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 		}
 	}
 	return nil
+}
+
+// rank notes which kind of schedules leads, those with a version for the estimated sizes
+// or those without.
+func (e *Evolve) rank(o Outcome) {
+	kind := 0
+	if o.Candidate.State.Sized() {
+		kind = 1
+	}
+	if e.fastest[kind] == 0 || o.Seconds < e.fastest[kind] {
+		e.fastest[kind] = o.Seconds
+	}
+	e.plainLeads = e.fastest[0] > 0 && e.fastest[1] > 0 && e.fastest[0] < e.fastest[1]
 }
 
 // admit keeps the population sorted, small and diverse. A schedule measured again keeps

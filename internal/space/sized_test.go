@@ -1,6 +1,7 @@
 package space_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -40,5 +41,21 @@ func TestSpecialized(t *testing.T) {
 	}}, plain)
 	if want := "inner.compute_at(out, __outermost)\nout.specialize(x, 0, 10, y, -2, 10, in[-1, 12, 0, 10])\n"; !ok || s.String() != want {
 		t.Errorf("specialized %v\n%s", ok, s)
+	}
+
+	// Where something slides the long dimensions after the first may begin anywhere.
+	slides, err := schedule.Parse("inner.store_root()\ninner.compute_at(out, y)\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	output.Estimate = []pipeline.Span{{Min: 0, Max: 99}, {Min: -2, Max: 97}, {Min: 0, Max: 2}}
+	output.Args = []string{"x", "y", "c"}
+	long := &pipeline.Pipeline{Funcs: []pipeline.Func{output, inner}}
+	for from, want := range map[*schedule.Schedule]string{
+		&plain: "out.specialize(x, 0, 100, y, -2, 100, c, 0, 3)\n", &slides: "out.specialize(x, 0, 100, y, any, 100, c, 0, 3)\n",
+	} {
+		if s, ok := space.Specialized(long, *from); !ok || !strings.HasSuffix(s.String(), want) || s.General().Hash() != from.Hash() {
+			t.Errorf("specialized %v\n%s", ok, s)
+		}
 	}
 }

@@ -34,8 +34,8 @@ type Options struct {
 	// can be vectorised or run in parallel, clone cheap Funcs (clone_in), and copy inputs
 	// that are read over and over (in). Default true.
 	Restructure bool
-	// Specialize also gives the winner a second version for exactly the estimated sizes,
-	// where that is faster. Default true.
+	// Specialize also tries schedules with a second version for exactly the estimated sizes,
+	// where a pipeline can have one. Default true.
 	Specialize bool
 	// Unmeasured hands back the model's best without timing anything; it is checked all
 	// the same.
