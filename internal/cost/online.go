@@ -33,10 +33,10 @@ const (
 // what it has already measured does (docs/cost.md). It is a Gaussian process over the
 // logarithm of the time, whose inputs are the logarithms of all stages' features and of
 // the model's cost, each standardised, and whether the schedule has a version for the
-// sizes it is timed at, which is worth the same to all. The kernel is a linear one plus the mean over
-// stages of the exponential of the distance between the stage's own features: two
-// schedules are the more alike the more stages they treat alike, and a stage's change is
-// worth about the same whatever the others do.
+// sizes it is timed at, which is worth the same to all. The kernel is a linear one plus
+// the mean over stages of the exponential of the distance between the stage's own
+// features: two schedules are the more alike the more stages they treat alike, and a
+// stage's change is worth about the same whatever the others do.
 //
 // Not safe for concurrent use.
 type Online struct {
@@ -64,8 +64,8 @@ type observation struct {
 func NewOnline(m *Model) *Online { return &Online{model: m, stages: m.Stages()} }
 
 // Observe takes the features of a complete schedule, as feature.Extractor gives them,
-// whether it has a version for these sizes, and how long it ran; worked says whether it ran to its end, in time and right.
-// Schedules whose cost is infinite teach nothing.
+// whether it has a version for these sizes, and how long it ran; worked says whether it
+// ran to its end, in time and right. Schedules whose cost is infinite teach nothing.
 func (o *Online) Observe(features []feature.Schedule, sized bool, seconds float64, worked bool) {
 	raw, ok := o.inputs(features, sized, nil)
 	if !ok || worked && !(seconds > 0) {
@@ -79,7 +79,7 @@ func (o *Online) Observe(features []feature.Schedule, sized bool, seconds float6
 }
 
 // Predict gives the mean and the standard deviation of the logarithm of a complete
-// schedule's seconds. It is false while too little was observed, and for schedules whose
+// schedule's seconds, of one that is sized or not. It is false while too little was observed, and for schedules whose
 // cost is infinite.
 func (o *Online) Predict(features []feature.Schedule, sized bool) (mean, deviation float64, ok bool) {
 	if o.stale {

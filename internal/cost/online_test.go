@@ -167,3 +167,24 @@ func BenchmarkOnlinePredict(b *testing.B) {
 		o.Predict(m.drawn[0], false)
 	}
 }
+
+// What a version for the estimated sizes is worth is learned once for all schedules: one
+// that was seen neither way is known to take so much less with it.
+func TestOnlineLearnsWhatSizesAreWorth(t *testing.T) {
+	const n, worth = 100, 0.6
+	m := newMachine(t, n+1)
+	o := cost.NewOnline(m.model)
+	for i := range n {
+		sized := i%5 != 0
+		seconds := m.seconds[i]
+		if sized {
+			seconds *= worth
+		}
+		o.Observe(m.drawn[i], sized, seconds, true)
+	}
+	plain, _, _ := o.Predict(m.drawn[n], false)
+	sized, _, ok := o.Predict(m.drawn[n], true)
+	if got := sized - plain; !ok || got > 0.7*math.Log(worth) || got < 1.3*math.Log(worth) {
+		t.Errorf("it is worth %.3f, want about %.3f", got, math.Log(worth))
+	}
+}
