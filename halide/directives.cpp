@@ -13,15 +13,20 @@ namespace {
     throw DirectiveError(d.string_or("op", "?") + " of " + d.string_or("func", "?") + ": " + why);
 }
 
-// Says that an input begins, ends and is dense where a directive has it; where the
-// algorithm says something of its strides, nothing more is said of them. Undefined where
-// there is no such input.
-Expr lies_in(const Pipeline &pipeline, const Json &wanted) {
+std::vector<Function> output_functions(const Pipeline &pipeline) {
     std::vector<Function> outputs;
     for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+    return outputs;
+}
+
+// Says that one of the pipeline's inputs begins, ends and is dense where a directive has
+// it; where the algorithm says something of its strides, nothing more is said of them.
+// Undefined where there is no such input. Schedule files say the same by themselves
+// (inputFunctionText in internal/schedule).
+Expr lies_in(const std::vector<Internal::InferredArgument> &inputs, const Json &wanted) {
     const std::string &name = wanted["name"].as_string();
     const auto &box = wanted["box"].items();
-    for (const auto &in : Internal::infer_arguments(Internal::Stmt(), outputs)) {
+    for (const auto &in : inputs) {
         if (in.arg.name != name || !in.arg.is_buffer() || !in.param.defined()) continue;
         if (2 * (size_t)in.param.dimensions() != box.size()) break;
         Expr same;
@@ -140,8 +145,7 @@ Stage stage_of(const Json &d, Func f, int64_t index) {
 }  // namespace
 
 Scheduler::Scheduler(const Pipeline &pipeline, bool only_special) : pipeline_(pipeline), only_special_(only_special) {
-    std::vector<Function> outputs;
-    for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+    const std::vector<Function> outputs = output_functions(pipeline);
     env_ = Internal::build_environment(outputs);
     order_ = Internal::topological_order(outputs, env_);
 }
@@ -320,8 +324,9 @@ void Scheduler::apply_one(const Json &d) {
             if (low >= INT32_MIN) same = dim.min() == (int)low && same;
             box = box.defined() ? box && same : same;
         }
+        const auto inputs = Internal::infer_arguments(Internal::Stmt(), output_functions(pipeline_));
         for (const Json &in : d.items_or_empty("inputs")) {
-            Expr same = lies_in(pipeline_, in);
+            Expr same = lies_in(inputs, in);
             if (!same.defined()) refuse(d, "there is no input " + in["name"].as_string() + " of so many dimensions");
             box = box && same;
         }

@@ -81,7 +81,9 @@ func compare(app, path string) (model, judge score) {
 	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
 
 	threads := tune.Defaults().Threads
-	opened, err := problem.OpenFor(ctx, claim.Source(app), bridge.DefaultVersion, "host", space.Defaults(threads))
+	so := space.Defaults(threads)
+	so.Sized = true
+	opened, err := problem.OpenFor(ctx, claim.Source(app), bridge.DefaultVersion, "host", so)
 	claim.Fail(err)
 	sp, x := opened.Space, feature.New(opened.Space)
 	var features [][]feature.Schedule

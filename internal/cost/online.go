@@ -79,8 +79,8 @@ func (o *Online) Observe(features []feature.Schedule, sized bool, seconds float6
 }
 
 // Predict gives the mean and the standard deviation of the logarithm of a complete
-// schedule's seconds, of one that is sized or not. It is false while too little was observed, and for schedules whose
-// cost is infinite.
+// schedule's seconds; sized says, as in Observe, whether it has a version for these sizes.
+// It is false while too little was observed, and for schedules whose cost is infinite.
 func (o *Online) Predict(features []feature.Schedule, sized bool) (mean, deviation float64, ok bool) {
 	if o.stale {
 		o.fit()

@@ -340,7 +340,8 @@ func (w *halideWriter) within(d Directive) string {
 
 // inputFunction is what says in C++ that an input lies somewhere, dense in memory.
 // Directives have the inputs' names alone, so it looks for the buffer behind one; where
-// the algorithm says something of its strides nothing more is said of them.
+// the algorithm says something of its strides nothing more is said of them. The plugin
+// says the same of a directive (lies_in in halide/directives.cpp).
 const inputFunction = "protuner_input"
 
 const inputFunctionText = `auto ` + inputFunction + ` = [&](const char *name, const std::vector<int> &box) {

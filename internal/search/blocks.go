@@ -184,25 +184,17 @@ func (p *plan) pointByPoint() bool {
 
 // size gives the whole a version for the estimated sizes, or takes it away.
 func (m *mover) size(from, _ *space.State) (*space.State, bool) {
-	d, ok := m.sp.Sizable()
-	if !ok || !m.sizes {
+	if _, ok := m.sp.Sizable(); !ok {
 		return nil, false
 	}
 	p := planOf(m.base, from)
-	if p.sized.Kind != 0 {
-		d = space.Decision{}
-	}
-	p.sized = d
+	p.sized = !p.sized
 	return p.state(), true
 }
 
-// sized is the state with a version for the estimated sizes; itself where it can have none.
+// sized is the state with a version for the estimated sizes.
 func sized(s *space.State) *space.State {
-	d, ok := s.Space().Sizable()
-	if !ok {
-		return s
-	}
 	p := planOf(s.Space().Start(), s)
-	p.sized = d
+	p.sized = true
 	return p.state()
 }

@@ -130,10 +130,9 @@ func TestEvolutionFindsSlidingChains(t *testing.T) {
 func TestMovesStayLegal(t *testing.T) {
 	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21"} {
 		p := pipelinetest.Described(t, name)
-		sp := newSpace(t, name, 4)
+		sp := sizedSpace(t, name, true)
 		rng := rand.New(rand.NewSource(4))
 		m := newMover(sp.Start(), rng)
-		m.sizes = true
 		var parents []*space.State
 		for _, c := range Prototypes(sp) {
 			parents = append(parents, c.State)
@@ -520,6 +519,18 @@ func TestChainTileCutsLongChains(t *testing.T) {
 	t.Errorf("no group slides in tiles of a new head, in 300 moves from\n%v", from)
 }
 
+// sizedSpace is newSpace with versions for the estimated sizes or without.
+func sizedSpace(t testing.TB, name string, allowed bool) *space.Space {
+	t.Helper()
+	o := space.Defaults(4)
+	o.Sized = allowed
+	sp, err := space.New(pipelinetest.Described(t, name), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sp
+}
+
 // Where schedules may have a version for the estimated sizes most begin with one, and go on
 // so while the fastest has one; where they may not, or the pipeline has two outputs, none
 // has.
@@ -531,9 +542,7 @@ func TestSizedFromTheBeginning(t *testing.T) {
 		first    int     // of ten have one
 		most     bool    // of all that follow
 	}{{"harris.h21", true, 0.5, 8, true}, {"harris.h21", true, 2, 4, false}, {"harris.h21", false, 1, 0, false}, {"multi_output.h21", true, 1, 0, false}} {
-		o := EvolveDefaults()
-		o.Sized = c.allowed
-		e := NewEvolve(newSpace(t, c.pipeline, 4), rand.New(rand.NewSource(1)), o)
+		e := NewEvolve(sizedSpace(t, c.pipeline, c.allowed), rand.New(rand.NewSource(1)), EvolveDefaults())
 		of, with := 0, 0
 		for of < 200 {
 			proposed, err := e.Propose(t.Context(), 1)

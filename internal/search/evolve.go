@@ -32,8 +32,6 @@ type EvolveOptions struct {
 	// Given are complete schedules to begin with beside the prototypes, the likeliest
 	// first: what a search guided by the model found.
 	Given []Candidate
-	// Sized says that schedules may have a version for the estimated sizes: see beginsSized.
-	Sized bool
 	// Lateness remembers what was given up. Evolutions of several spaces of one pipeline
 	// may share it. Default its own.
 	Lateness *Lateness
@@ -83,9 +81,8 @@ type Evolve struct {
 	best   []member  // fastest first
 	born   map[uint64]birth
 
-	fastest    [2]float64 // seconds without and with a version for the estimated sizes; 0 for none
-	plainLeads bool       // the former
-	sized      int        // times that beginsSized was asked
+	sizes       int  // times that beginsSized had a choice
+	sizedWorked bool // a schedule with a version for the estimated sizes did
 }
 
 // promptly is how many candidates are of those to begin with before the best of them are
@@ -168,10 +165,8 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if o.Lateness == nil {
 		o.Lateness = new(Lateness)
 	}
-	e := &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
+	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
 		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
-	e.mover.sizes = o.Sized
-	return e
 }
 
 // otherwise is of how many that begin the search one is not of the kind, with or without
@@ -183,11 +178,12 @@ const otherwise = 5
 // it at first; but where constants keep Halide from folding storage they run at half the
 // speed or less.
 func (e *Evolve) beginsSized() bool {
-	if !e.o.Sized {
+	if _, ok := e.sp.Sizable(); !ok {
 		return false
 	}
-	e.sized++
-	return e.plainLeads == (e.sized%otherwise == 0)
+	e.sizes++
+	plainLeads := e.sizedWorked && !e.best[0].state.Sized()
+	return plainLeads == (e.sizes%otherwise == 0)
 }
 
 // Propose implements Strategy.
@@ -346,7 +342,7 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 					reward *= 2
 				}
 			}
-			e.rank(o)
+			e.sizedWorked = e.sizedWorked || o.Candidate.State.Sized()
 			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Candidate.State.StructuralHash(shapeDepth), o.Seconds})
 		}
 		if mine {
@@ -354,19 +350,6 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 		}
 	}
 	return nil
-}
-
-// rank notes which kind of schedules leads, those with a version for the estimated sizes
-// or those without.
-func (e *Evolve) rank(o Outcome) {
-	kind := 0
-	if o.Candidate.State.Sized() {
-		kind = 1
-	}
-	if e.fastest[kind] == 0 || o.Seconds < e.fastest[kind] {
-		e.fastest[kind] = o.Seconds
-	}
-	e.plainLeads = e.fastest[0] > 0 && e.fastest[1] > 0 && e.fastest[0] < e.fastest[1]
 }
 
 // admit keeps the population sorted, small and diverse. A schedule measured again keeps

@@ -45,8 +45,6 @@ type mover struct {
 	sp   *space.Space
 	base *space.State
 	rng  *rand.Rand
-	// sizes says that schedules may have a version for the estimated sizes.
-	sizes bool
 }
 
 func newMover(base *space.State, rng *rand.Rand) *mover {

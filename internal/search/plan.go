@@ -18,7 +18,7 @@ type plan struct {
 	// scalar says which Funcs scatter point by point.
 	scalar []bool
 	slice  space.Decision // Kind 0 for none
-	sized  space.Decision // Kind 0 for not
+	sized  bool           // where it can be
 }
 
 func newPlan(sp *space.Space) *plan {
@@ -42,7 +42,7 @@ func planOf(base, s *space.State) *plan {
 		case space.Slice:
 			p.slice = d
 		case space.Sized:
-			p.sized = d
+			p.sized = true
 		default:
 			p.place[d.Func] = d
 		}
@@ -70,8 +70,8 @@ func (p *plan) state() *space.State {
 	if p.slice.Kind != 0 {
 		trace = append(trace, p.slice)
 	}
-	if p.sized.Kind != 0 {
-		trace = append(trace, p.sized)
+	if d, ok := p.sp.Sizable(); ok && p.sized {
+		trace = append(trace, d)
 	}
 	begin := p.base
 	if p.from != nil {

@@ -70,7 +70,7 @@ func (s *State) Schedule() schedule.Schedule {
 			out.Directives = append(out.Directives, w.directives(f)...)
 		}
 	}
-	if s.sized != nil {
+	if s.sized {
 		out, _ = Specialized(s.sp.p, out)
 	}
 	return out

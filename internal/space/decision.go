@@ -71,8 +71,9 @@ func (s *State) Trace() []Decision {
 	if s.slice != nil {
 		out = append(out, *s.slice)
 	}
-	if s.sized != nil {
-		out = append(out, *s.sized)
+	if s.sized {
+		d, _ := s.sp.Sizable()
+		out = append(out, d)
 	}
 	return out
 }
@@ -86,11 +87,11 @@ func (s *State) Blocks() []Decision { return s.blocks }
 func (s *State) Scalars() []Decision { return s.scalars }
 
 // Sized says that a complete state has a version of its own for the estimated sizes.
-func (s *State) Sized() bool { return s.sized != nil }
+func (s *State) Sized() bool { return s.sized }
 
-// with is s, which is complete, with these blocks and scalars, this slice and this of the
-// Kind Sized instead of its own.
-func (s *State) with(blocks, scalars []Decision, slice, sized *Decision) *State {
+// with is s, which is complete, with these blocks, scalars and this slice instead of its
+// own, sized or not.
+func (s *State) with(blocks, scalars []Decision, slice *Decision, sized bool) *State {
 	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, scalars: scalars, slice: slice, sized: sized}
 }
 

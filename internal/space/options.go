@@ -82,6 +82,11 @@ type Options struct {
 	// no action leads to a slice.
 	SliceLeast int64
 
+	// Sized lets complete states have a version for the estimated sizes (see Sizable). Who
+	// hands such a schedule out must be able to check it at another size. Default false. Not
+	// in Adams et al.; no action leads there.
+	Sized bool
+
 	// RoundTasks adds tasks that cover powers of two of iterations. The paper's
 	// code makes the numbers of tasks such that the sizes hardly ever are. Default
 	// true; Adams turns it off.

@@ -31,8 +31,8 @@ var ErrIllegal = errors.New("decision is not legal here")
 // that is missing to computing at root, or to the first choice of tasks; the state
 // is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
-// trace that stops leads to a partial state. Blocks, slices, scalars and sizes are taken as they
-// are: where one cannot be, Schedule leaves it out.
+// trace that stops leads to a partial state. Blocks, slices and scalars are taken as they
+// are: where one cannot be, Schedule leaves it out. Sized is left out where it cannot be.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
 }
@@ -45,7 +45,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	besides := false                                                 // something that is no action
-	var slice, sized *Decision
+	var slice *Decision
+	sized := false
 	for i := range trace {
 		d := &trace[i]
 		if d.Func < 0 || d.Func >= len(sp.nodes) {
@@ -59,7 +60,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Slice:
 			slice, besides = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}, true
 		case Sized:
-			sized, besides = &Decision{Func: d.Func, Kind: Sized}, true
+			_, sized = sp.Sizable()
+			besides = true
 		case Scalar:
 			wanted[d.Func].scalar, besides = d, true
 		default:

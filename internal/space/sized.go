@@ -5,11 +5,12 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 )
 
-// Sizable is the output of which a state of the pipeline can be Sized, as a decision for
-// a trace to end with; false where Specialized makes nothing of a schedule.
+// Sizable is the output of which a state can be Sized, as a decision for a trace to end
+// with; false where Options.Sized does not let it, or Specialized makes nothing of a
+// schedule.
 func (sp *Space) Sizable() (Decision, bool) {
 	f, ok := sizable(sp.p)
-	return Decision{Func: f, Kind: Sized}, ok
+	return Decision{Func: f, Kind: Sized}, ok && sp.o.Sized
 }
 
 // sizable is the output of a pipeline that has one, of one value and pure.

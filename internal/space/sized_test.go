@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 )
@@ -57,5 +58,44 @@ func TestSpecialized(t *testing.T) {
 		if s, ok := space.Specialized(long, *from); !ok || !strings.HasSuffix(s.String(), want) || s.General().Hash() != from.Hash() {
 			t.Errorf("specialized %v\n%s", ok, s)
 		}
+	}
+}
+
+// A state is sized where the space lets it, keeps that in its trace and in its schedule,
+// and is another one than without; where the space does not, the trace leads to the same
+// state without.
+func TestReplaySized(t *testing.T) {
+	p := pipelinetest.Described(t, "harris.h21")
+	o := space.Defaults(2)
+	without, err := space.New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Sized = true
+	with, err := space.New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay := func(sp *space.Space, text string) *space.State {
+		t.Helper()
+		trace, err := sp.ParseTrace(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := sp.Replay(trace, space.Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	plain, sized, refused := replay(with, ""), replay(with, "output sized\n"), replay(without, "output sized\n")
+	if !sized.Sized() || !sized.Schedule().Specializes() || sized.Key() == plain.Key() {
+		t.Errorf("it is sized: %v, its schedule %s", sized.Sized(), sized.Schedule())
+	}
+	if text := with.FormatTrace(sized.Trace()); replay(with, text).Key() != sized.Key() || !strings.HasSuffix(text, "\noutput sized\n") {
+		t.Errorf("its trace is\n%s", text)
+	}
+	if plain.Sized() || refused.Sized() || refused.Key() != plain.Key() || refused.Schedule().Hash() != plain.Schedule().Hash() {
+		t.Errorf("without it is sized: %v, %v", plain.Sized(), refused.Sized())
 	}
 }

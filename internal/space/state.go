@@ -25,7 +25,7 @@ type State struct {
 	blocks  []Decision               // of a complete state: see Blocks
 	scalars []Decision               // of a complete state: see Scalars
 	slice   *Decision                // of a complete state: see Slices; nil for none
-	sized   *Decision                // of a complete state: see Sized; nil if it is not
+	sized   bool                     // of a complete state: see Sized
 	said    atomic.Pointer[Decision] // the same by intent, once asked for
 }
 
@@ -137,7 +137,7 @@ func (s *State) Key() uint64 {
 	if s.slice != nil {
 		h.add(uint64(s.slice.Func), uint64(s.slice.Dim))
 	}
-	if s.sized != nil {
+	if s.sized {
 		h.add(uint64(Sized))
 	}
 	return uint64(h)

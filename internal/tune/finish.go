@@ -129,7 +129,15 @@ func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *ra
 	}
 	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
 	race, err := o.Run(ctx, rng, racers)
-	return race, raced, err
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, l := range race.Lanes {
+		if l.Failure == nil {
+			t.stood[raced[i].Hash()] = true
+		}
+	}
+	return race, raced, nil
 }
 
 // compareLanes puts those that finished the race first, by their fastest lap.
@@ -175,8 +183,9 @@ func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
 
 // buildWinner writes the first of the schedules that Halide builds ahead of time and
 // that are right with strict floats too, where that is asked for (see exact). All of them
-// were built in the fork server, so that is mostly the first. Of those with a version for
-// the estimated sizes some were built and checked in that alone, so they are once more.
+// were built in the fork server, so that is mostly the first. Of one with a version for
+// the estimated sizes that may have been all that was, so it is checked whole unless it
+// stood a race.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
 	function := t.function()
@@ -194,7 +203,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			}
 		}
 		var err error
-		if s.Specializes() {
+		if s.Specializes() && !t.stood[s.Hash()] {
 			err = measure.CheckOnce(ctx, t.server, s, t.o.Protocol, t.o.Threads)
 		}
 		if err == nil {
@@ -230,11 +239,12 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if !s.Specializes() {
 			t.report.Specialized = nil // what was could not be built
 		}
-		found := []uint64{s.Hash(), s.General().Hash()}
-		for _, r := range t.best {
-			if slices.Contains(found, r.candidate.Schedule.Hash()) {
-				t.report.Origin = r.candidate.Origin
-				t.report.Seconds = r.seconds
+		// One that got its version for the estimated sizes last was measured without.
+		for _, found := range []uint64{s.Hash(), s.General().Hash()} {
+			i := slices.IndexFunc(t.best, func(r ranked) bool { return r.candidate.Schedule.Hash() == found })
+			if i >= 0 {
+				t.report.Origin, t.report.Seconds = t.best[i].candidate.Origin, t.best[i].seconds
+				break
 			}
 		}
 		return &build{name: "protuner", library: library}, nil

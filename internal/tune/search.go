@@ -151,7 +151,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 			continue
 		}
 		o := search.EvolveDefaults()
-		o.Lateness, o.Sized = late, t.specializes()
+		o.Lateness = late
 		if advised != nil {
 			o.Given = search.Candidates(advised[i].found, t.o.Search)
 			if t.o.Judge {

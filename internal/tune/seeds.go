@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -146,9 +145,6 @@ func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error
 			trace, err := sp.ParseTrace(m.Trace)
 			if err != nil || len(trace) == 0 {
 				continue // its Funcs have other names: it is of another space or an older Generator
-			}
-			if !t.specializes() {
-				trace = slices.DeleteFunc(trace, func(d space.Decision) bool { return d.Kind == space.Sized })
 			}
 			if state, _, err := sp.Replay(trace, space.Nearest); err == nil {
 				out = append(out, candidate(state, seedOrigin+earlier))

@@ -25,35 +25,36 @@ func (t *tuner) specializes() bool {
 // estimated sizes. Where that is faster, clearly, and right, at those sizes and at others,
 // the one that has it goes first, and the report says by how much.
 func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]schedule.Schedule, error) {
-	plain := order[0].General()
-	special, ok := space.Specialized(t.pipe, plain)
-	if !ok || !t.specializes() {
-		return order, nil
-	}
-	if order[0].Specializes() {
-		special = order[0]
+	// The other one comes second: only the first has worked so far.
+	other, plain, special := order[0].General(), 1, 0
+	if !order[0].Specializes() {
+		ok := false
+		if other, ok = space.Specialized(t.pipe, order[0]); !ok || !t.specializes() {
+			return order, nil
+		}
+		plain, special = 0, 1
 	}
 	t.events.phase("specializing")
 	o := measure.DefaultRaceOptions()
 	o.MaxTime = mostSpecialRace
 	rng := Stream(t.o.Seed, "race/specialized")
-	race, _, err := t.raceInServer(ctx, o, rng, []schedule.Schedule{plain, special})
+	race, _, err := t.raceInServer(ctx, o, rng, []schedule.Schedule{order[0], other})
 	if err != nil {
 		return nil, err
 	}
 	if race == nil || race.Lanes[1].Failure != nil {
-		return order, nil // twice the code may be more than the limits allow
+		return order, nil // the code for both may be more than the limits allow
 	}
-	v := race.Compare(rng, 0, 1)
+	v := race.Compare(rng, plain, special)
 	first := plain
 	if v.Faster() {
 		first = special
 		t.report.Specialized = &v.Ratio
 	}
-	if first.Hash() == order[0].Hash() {
+	if first == 0 {
 		return order, nil
 	}
-	return slices.Insert(slices.Clone(order), 0, first), nil
+	return slices.Insert(slices.Clone(order), 0, other), nil
 }
 
 // sayGiven writes the extents of the inputs that were given into what is known of the

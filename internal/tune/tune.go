@@ -75,6 +75,7 @@ type tuner struct {
 	ownStands bool
 	early     []search.Outcome // of what was measured before there was a strategy
 	best      []ranked         // fastest first
+	stood     map[uint64]bool  // schedules, by hash, that stood a race compiled whole
 	found     tally            // of candidates that the model found
 	others    tally            // of all others
 	builds    []time.Duration  // of candidates that were built, the quickest first
@@ -103,7 +104,7 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
 	}
-	t := &tuner{o: o, events: events, made: map[string]*build{}}
+	t := &tuner{o: o, events: events, made: map[string]*build{}, stood: map[uint64]bool{}}
 	db, err := tunedb.Open(ctx, o.DB)
 	if err != nil {
 		return nil, &UsageError{err}
@@ -113,13 +114,13 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	if err := t.describe(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.begin(ctx, db); err != nil {
-		return nil, err
-	}
 	if err := t.serve(ctx); err != nil {
 		return nil, err
 	}
 	defer t.server.Close()
+	if err := t.begin(ctx, db); err != nil {
+		return nil, err
+	}
 	find := t.search
 	if o.Unmeasured {
 		find = t.predict
@@ -183,6 +184,7 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	so := space.Defaults(t.o.Threads)
+	so.Sized = t.specializes()
 	w, err := workload(t.o, t.gen, t.pipe, t.inputs)
 	if err != nil {
 		return err
