@@ -92,10 +92,10 @@ Json edge_json(const Node &n, const Stage &s, const Edge &e) {
         bounds.push(Json::object().set("min", bound_json(b.first, symbols)).set("max", bound_json(b.second, symbols)));
     }
     for (const LoadJacobian &j : e.jacobians) jacobians.push(jacobian_json(j));
-    return Json::object()
-        .set("producer", e.producer)
-        .set("calls", e.calls)
-        .set("bounds", bounds)
+    Json j = Json::object();
+    j.set("producer", e.producer).set("calls", e.calls);
+    if (e.points < e.calls) j.set("points", e.points);
+    return j.set("bounds", bounds)
         .set("jacobians", jacobians);
 }
 

@@ -364,7 +364,10 @@ private:
                 Edge e;
                 e.producer = producer->second;
                 auto calls = uses.calls.find(box.first);
-                e.calls = calls == uses.calls.end() ? 0 : calls->second;
+                if (calls != uses.calls.end()) {
+                    e.calls = calls->second;
+                    e.points = uses.points.at(box.first);
+                }
                 const Node &p = g.nodes[e.producer];
                 for (size_t d = 0; d < box.second.size(); d++) {
                     e.bounds.push_back(edge_bounds(n, stage, p, (int)d, box.second[d]));
@@ -453,6 +456,7 @@ private:
             Edge e;
             e.producer = producer->second;
             e.calls = 1;
+            e.points = 1;
             for (int d = 0; d < f.dimensions(); d++) {
                 Bound lo, hi;
                 lo.affine = hi.affine = true;

@@ -71,6 +71,7 @@ struct Bound {
 struct Edge {
     int producer = 0;  // a node
     int calls = 0;
+    double points = 0;  // of the calls, see Uses
     std::vector<std::pair<Bound, Bound>> bounds;
     std::vector<LoadJacobian> jacobians;
 };

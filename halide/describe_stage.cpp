@@ -24,7 +24,13 @@ class Look : public IRVisitor {
     }
     void visit(const Call *op) override {
         uses.calls[op->name]++;
-        IRVisitor::visit(op);
+        uses.points[op->name] += share;
+        if (op->is_intrinsic(Call::mux) && decided_by_loops(op->args[0])) {
+            op->args[0].accept(this);
+            for (size_t i = 1; i < op->args.size(); i++) at(op->args[i], 1.0 / (op->args.size() - 1));
+        } else {
+            IRVisitor::visit(op);
+        }
         see(op->type);
         if (op->call_type != Call::Halide && op->call_type != Call::Image) return;
         uses.pointwise &= op->args.size() == args.size();
@@ -34,11 +40,100 @@ class Look : public IRVisitor {
         }
     }
 
+    // Conditions on loops are known where those are unrolled, or their vectors begin
+    // at even places: then only the points that need a value compute it.
+    void visit(const Select *op) override {
+        if (std::optional<double> holds = share_of(op->condition)) {
+            op->condition.accept(this);
+            at(op->true_value, *holds);
+            at(op->false_value, 1 - *holds);
+            return;
+        }
+        const std::vector<const Select *> cases = by_value(op);
+        if (cases.size() < 2) {
+            IRVisitor::visit(op);
+            return;
+        }
+        const double each = 1.0 / (cases.size() + 1);
+        for (const Select *c : cases) {
+            c->condition.accept(this);
+            at(c->true_value, each);
+        }
+        at(cases.back()->false_value, each);
+    }
+
+    // Looks at e, which so many of the points here need.
+    void at(const Expr &e, double of) {
+        const double whole = share;
+        share *= of;
+        e.accept(this);
+        share = whole;
+    }
+
+    void visit(const Let *op) override {
+        op->value.accept(this);
+        ScopedBinding<Expr> bind(lets, op->name, op->value);
+        op->body.accept(this);
+    }
+
+    bool decided_by_loops(const Expr &e) const {
+        class Data : public IRVisitor {
+            using IRVisitor::visit;
+            void visit(const Call *) override { any = true; }
+            void visit(const Load *) override { any = true; }
+            void visit(const Variable *op) override {
+                if (lets.contains(op->name)) lets.get(op->name).accept(this);
+            }
+
+            const Scope<Expr> &lets;
+
+        public:
+            bool any = false;
+
+            explicit Data(const Scope<Expr> &lets) : lets(lets) {}
+        } data(lets);
+        e.accept(&data);
+        return !data.any;
+    }
+
+    // For how many points i % 2 == 1 and the like hold.
+    std::optional<double> share_of(const Expr &condition) const {
+        const Variable *v = condition.as<Variable>();
+        if (v && lets.contains(v->name)) return share_of(lets.get(v->name));
+        if (const NE *ne = condition.as<NE>()) {
+            std::optional<double> equal = share_of(ne->a == ne->b);
+            return equal ? std::optional<double>(1 - *equal) : std::nullopt;
+        }
+        const EQ *eq = condition.as<EQ>();
+        const Mod *mod = eq ? eq->a.as<Mod>() : nullptr;
+        if (!mod || !as_const_int(eq->b) || !decided_by_loops(mod->a)) return std::nullopt;
+        auto modulus = as_const_int(mod->b);
+        if (!modulus || *modulus < 2) return std::nullopt;
+        return 1.0 / *modulus;
+    }
+
+    // The selects of "c == 0 ? a : c == 1 ? b : d" for a loop c: a value by channel. One
+    // alone may be about a border.
+    static std::vector<const Select *> by_value(const Select *op) {
+        std::vector<const Select *> cases;
+        std::string loop;
+        for (; op; op = op->false_value.as<Select>()) {
+            const EQ *eq = op->condition.as<EQ>();
+            const Variable *v = eq ? eq->a.as<Variable>() : nullptr;
+            if (!v || !as_const_int(eq->b) || !(cases.empty() || v->name == loop)) break;
+            loop = v->name;
+            cases.push_back(op);
+        }
+        return cases;
+    }
+
     void see(Type t) {
         if (t.bits() > 1 && (uses.narrowest.bits() == 0 || t.bits() < uses.narrowest.bits())) uses.narrowest = t;
     }
 
     const std::vector<std::string> &args;
+    double share = 1;  // of the points, that need what is looked at
+    Scope<Expr> lets;
 
 public:
     Uses uses;

@@ -10,6 +10,8 @@ namespace protuner::description {
 // What a stage's definition uses.
 struct Uses {
     std::map<std::string, int> calls;  // by name, as often as they are written
+    // The same, each for the share of points that make it where the loops decide that.
+    std::map<std::string, double> points;
     Halide::Type narrowest;            // of more than one bit
     bool pointwise = true;             // every load is at the Func's own arguments
 };

@@ -310,7 +310,7 @@ void Scheduler::apply_one(const Json &d) {
         stage().prefetch(func(funcs[0]), in_stage().loop(vars[0]), in_stage().loop(vars[1]), number(0),
                        prefetch_strategy(d));
     } else if (op == "specialize") {
-        need(1, 0, 2 * vars.size());
+        need(1, 0, 3 * vars.size());
         const auto outputs = pipeline_.outputs();
         bool output = std::any_of(outputs.begin(), outputs.end(), [&](const Func &o) { return o.name() == f.name(); });
         if (!output || f.outputs() != 1) refuse(d, f.name() + " is no output of one value");
@@ -319,9 +319,9 @@ void Scheduler::apply_one(const Json &d) {
             const auto &args = f.function().args();
             auto at = std::find(args.begin(), args.end(), dimension(vars[i]).name());
             auto dim = f.output_buffer().dim((int)(at - args.begin()));
-            Expr same = dim.extent() == number(2 * i + 1);
-            int64_t low = ints[2 * i].as_int();
-            if (low >= INT32_MIN) same = dim.min() == (int)low && same;
+            int step = number(3 * i + 1);
+            Expr begin = step == 0 ? dim.min() : dim.min() % step;
+            Expr same = begin == number(3 * i) && dim.extent() == number(3 * i + 2);
             box = box.defined() ? box && same : same;
         }
         const auto inputs = Internal::infer_arguments(Internal::Stmt(), output_functions(pipeline_));

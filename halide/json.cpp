@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -245,8 +246,7 @@ void Json::write(std::string &out) const {
             break;
         }
         char buf[32];
-        snprintf(buf, sizeof(buf), "%.17g", double_);
-        out += buf;
+        out.append(buf, std::to_chars(buf, buf + sizeof(buf), double_).ptr);  // as short as it can be
         break;
     }
     case Kind::String: write_string(out, string_); break;

@@ -173,8 +173,8 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // same surroundings, are taken over; the others are computed. The result is the same
 // to the bit.
 //
-// A register block (space.Block), which Adams et al. do not have, counts as the extent
-// of its Func's first stage that is unrolled; stages that scatter and are computed point
+// Register blocks (space.Block), which Adams et al. do not have, count as the extent of
+// their Func's first stage that is unrolled; stages that scatter and are computed point
 // by point (space.Scalar) have vectors of one lane.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	funcs := s.Placed()
@@ -192,8 +192,12 @@ func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 		live += int64(out[x.place[x.first[f]]][BytesAtProduction])
 	}
 	x.wholeNest(out, s.Root(), float64(live))
-	for _, b := range s.Blocks() {
-		out[x.place[x.first[b.Func]]][UnrolledLoopExtent] = float64(b.Factor)
+	for i, b := range s.Blocks() {
+		extent := &out[x.place[x.first[b.Func]]][UnrolledLoopExtent]
+		if i == 0 || s.Blocks()[i-1].Func != b.Func {
+			*extent = 1
+		}
+		*extent *= float64(b.Factor)
 	}
 	for _, d := range s.Scalars() {
 		for _, stage := range s.Space().Scattering(d.Func) {

@@ -264,6 +264,9 @@ func (e *Edge) validate(dims, loops int) error {
 	if e.Calls < 0 {
 		return fmt.Errorf("%d calls", e.Calls)
 	}
+	if !(e.Points >= 0 && e.Points <= float64(e.Calls)) {
+		return fmt.Errorf("%g of %d calls", e.Points, e.Calls)
+	}
 	if len(e.Bounds) != dims {
 		return fmt.Errorf("%d bounds for %d dimensions", len(e.Bounds), dims)
 	}

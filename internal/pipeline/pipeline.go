@@ -141,11 +141,23 @@ type Loop struct {
 type Edge struct {
 	Producer int `json:"producer"` // index into Pipeline.Funcs
 	Calls    int `json:"calls"`    // per point of the consumer's loop nest
+	// Points is Calls with each counted for the share of points that make it, where a
+	// condition on loop variables alone decides that, as in a mosaic's even rows or a
+	// value by channel; 0 where all points make all calls.
+	Points float64 `json:"points,omitempty"`
 	// Bounds gives, per dimension of the producer, the interval required as a
 	// function of the consumer's loops: expressions over Min(i) and Max(i) of
 	// Loops[i].
 	Bounds    []Bounds   `json:"bounds"`
 	Jacobians []Jacobian `json:"jacobians"`
+}
+
+// Executed is how many of the calls a point makes on average.
+func (e *Edge) Executed() float64 {
+	if e.Points == 0 {
+		return float64(e.Calls)
+	}
+	return e.Points
 }
 
 // Bounds is the interval of a producer's dimension that one point or tile of

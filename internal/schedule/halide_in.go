@@ -407,7 +407,7 @@ func (r *halideReader) construct(t cxxToken, args []cxxValue) (cxxValue, error) 
 }
 
 // specialize reads the one condition known here: that an output's dimensions have
-// certain mins and extents.
+// certain mins, or remainders of them, and extents.
 func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, error) {
 	f, err := r.asFunc(v)
 	if err != nil {
@@ -419,6 +419,7 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 	}
 	dims := r.nests.funcs[f.name].dims
 	spans := map[valueKind]map[string]int64{minValue: {}, extentValue: {}}
+	steps := map[string]int64{}
 	d := Directive{Op: Specialize, Func: f.name, Stage: f.stage}
 	for {
 		if t := r.peek(); t.kind == cxxName && t.text == inputFunction {
@@ -439,8 +440,23 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 		if err != nil {
 			return v, err
 		}
-		if spans[end.kind] == nil || end.name != f.name || end.n < 0 || end.n >= int64(len(dims)) || !r.accept("=") || !r.accept("=") {
+		if spans[end.kind] == nil || end.name != f.name || end.n < 0 || end.n >= int64(len(dims)) {
 			return v, unknown
+		}
+		if end.kind == minValue && r.accept("%") {
+			step, err := r.expression(depth + 1)
+			if err != nil {
+				return v, err
+			}
+			if step.kind != intValue {
+				return v, unknown
+			}
+			steps[dims[end.n]] = step.n
+		}
+		for range len("==") {
+			if !r.accept("=") {
+				return v, unknown
+			}
 		}
 		number, err := r.expression(depth + 1)
 		if err != nil {
@@ -464,13 +480,10 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 	for _, name := range d.Vars {
 		low, some := spans[minValue][name]
 		extent, both := spans[extentValue][name]
-		if !both {
+		if !some || !both {
 			return v, unknown
 		}
-		if !some {
-			low = AnyMin
-		}
-		d.Ints = append(d.Ints, low, extent)
+		d.Ints = append(d.Ints, low, steps[name], extent)
 	}
 	if err := r.expect(")"); err != nil {
 		return v, err

@@ -327,10 +327,12 @@ func (w *halideWriter) within(d Directive) string {
 	var all []string
 	for i, v := range d.Vars {
 		dim := fmt.Sprintf("%s.output_buffer().dim(%d)", w.funcs[d.Func], slices.Index(w.now.funcs[d.Func].dims, v))
-		if d.Ints[2*i] != AnyMin {
-			all = append(all, fmt.Sprintf("%s.min() == %d", dim, d.Ints[2*i]))
+		span, _ := d.span(i)
+		begin := dim + ".min()"
+		if span.Step != 0 {
+			begin += fmt.Sprintf(" %% %d", span.Step)
 		}
-		all = append(all, fmt.Sprintf("%s.extent() == %d", dim, d.Ints[2*i+1]))
+		all = append(all, fmt.Sprintf("%s == %d", begin, span.Min), fmt.Sprintf("%s.extent() == %d", dim, span.Extent))
 	}
 	for _, in := range d.Inputs {
 		all = append(all, fmt.Sprintf("%s(%s, {%s})", inputFunction, cxxQuote(in.Name), integers(in.Box)))

@@ -291,7 +291,8 @@ func (p *lineParser) arguments(d *Directive, sig signature) error {
 	return p.expect(')')
 }
 
-// span reads a dimension of a box, "x, 0, 640", or an input, "input[0, 640, 0, 480]".
+// span reads a dimension of a box, "x, 0, 640" or "x, 0%64, 640", or an input,
+// "input[0, 640, 0, 480]".
 func (p *lineParser) span(d *Directive, s slot) error {
 	name, _, err := p.name(s.what)
 	if err != nil {
@@ -315,21 +316,25 @@ func (p *lineParser) span(d *Directive, s slot) error {
 		return nil
 	}
 	d.Vars = append(d.Vars, name)
-	for _, what := range []string{"its min", "its extent"} {
-		if err := p.expect(','); err != nil {
-			return err
-		}
-		if p.space(); what == "its min" && strings.HasPrefix(p.text[p.pos:], anyMin) {
-			p.pos += len(anyMin)
-			d.Ints = append(d.Ints, AnyMin)
-			continue
-		}
-		n, err := p.integer(what)
-		if err != nil {
-			return err
-		}
-		d.Ints = append(d.Ints, n)
+	var span Span
+	if err := p.expect(','); err != nil {
+		return err
 	}
+	if span.Min, err = p.integer("its min"); err != nil {
+		return err
+	}
+	if p.accept('%') {
+		if span.Step, err = p.integer("the step of its min"); err != nil {
+			return err
+		}
+	}
+	if err := p.expect(','); err != nil {
+		return err
+	}
+	if span.Extent, err = p.integer("its extent"); err != nil {
+		return err
+	}
+	d.Ints = append(d.Ints, span.Min, span.Step, span.Extent)
 	return nil
 }
 

@@ -47,7 +47,7 @@ const (
 	// A second version of the loops of a stage of an output, and of all that is computed
 	// inside them, for when exactly this box of it is asked for, of inputs that are exactly
 	// so large and dense in memory.
-	Specialize Op = "specialize" // Vars: dimensions; Ints: min (or AnyMin) and extent of each; Inputs
+	Specialize Op = "specialize" // Vars: dimensions; Ints: Span of each; Inputs
 
 	// Structure: these make Funcs that were not there, named As.
 	RFactor Op = "rfactor"  // Vars: reduction loops; New: the pure Vars that replace them; As

@@ -1,12 +1,12 @@
 package schedule
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
-// AnyMin stands for the min of a dimension that may begin anywhere, as no dimension does.
-const AnyMin = math.MinInt32 - 1
+// Span is what Specialize asks for of a dimension: Extent points from Min on or, where
+// there is a Step, from wherever leaves Min (0 to Step-1) when divided by it.
+type Span struct {
+	Min, Step, Extent int64
+}
 
 // Specialized gives s with a second version of everything for when exactly one box of
 // its output is asked for, of inputs of exactly one size that are dense in memory. There
@@ -15,9 +15,13 @@ const AnyMin = math.MinInt32 - 1
 // one iteration, which each version has its own of.
 //
 // The output is the only one of the pipeline, of one value, and pure. Dims are its
-// dimensions; box has the min, or AnyMin, and the extent of each.
-func (s Schedule) Specialized(output string, dims []string, box []int64, inputs []Input) Schedule {
+// dimensions, of each of which spans has what is asked for.
+func (s Schedule) Specialized(output string, dims []string, spans []Span, inputs []Input) Schedule {
 	var out Schedule
+	var box []int64
+	for _, span := range spans {
+		box = append(box, span.Min, span.Step, span.Extent)
+	}
 	for _, d := range s.Directives {
 		if inner, ok := inside[d.Op]; ok && d.Func != output {
 			d.Op, d.At = inner, &Level{Func: output, Stage: AnyStage, Loop: Outermost}
@@ -72,6 +76,14 @@ func (s Schedule) Slides() bool {
 
 // inside is what directives become that mean the root, within a loop.
 var inside = map[Op]Op{ComputeRoot: ComputeAt, StoreRoot: StoreAt, HoistStorageRoot: HoistStorage}
+
+// span is what a Specialize asks for of its i-th dimension.
+func (d Directive) span(i int) (Span, bool) {
+	if len(d.Ints) < 3*i+3 {
+		return Span{}, false
+	}
+	return Span{d.Ints[3*i], d.Ints[3*i+1], d.Ints[3*i+2]}, true
+}
 
 // Specializes reports whether s has a version for one box.
 func (s Schedule) Specializes() bool {

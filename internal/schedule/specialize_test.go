@@ -16,7 +16,7 @@ gray.compute_at(output, yi)
 gray.store_root()
 ratio.compute_at(output, yi)
 `)
-	special := plain.Specialized("output", []string{"x", "y", "c"}, []int64{0, 1536, AnyMin, 2560, 0, 3},
+	special := plain.Specialized("output", []string{"x", "y", "c"}, []Span{{0, 0, 1536}, {3, 64, 2560}, {0, 0, 3}},
 		[]Input{{Name: "input", Box: []int64{-2, 1540, -8, 2560}}, {Name: "lut", Box: []int64{0, 256}}})
 	want := `kernel.compute_at(output, __outermost)
 output.split(y, yo, yi, 32)
@@ -24,7 +24,7 @@ output.parallel(yo)
 gray.compute_at(output, yi)
 gray.store_at(output, __outermost)
 ratio.compute_at(output, yi)
-output.specialize(x, 0, 1536, y, any, 2560, c, 0, 3, input[-2, 1540, -8, 2560], lut[0, 256])
+output.specialize(x, 0, 1536, y, 3%64, 2560, c, 0, 3, input[-2, 1540, -8, 2560], lut[0, 256])
 `
 	if got := special.String(); got != want {
 		t.Fatalf("it is\n%s", got)
@@ -41,7 +41,7 @@ output.specialize(x, 0, 1536, y, any, 2560, c, 0, 3, input[-2, 1540, -8, 2560], 
 		t.Fatal(err)
 	}
 	if !strings.Contains(body, ".specialize(output.output_buffer().dim(0).min() == 0 && output.output_buffer().dim(0).extent() == 1536 && "+
-		"output.output_buffer().dim(1).extent() == 2560 && ") ||
+		"output.output_buffer().dim(1).min() % 64 == 3 && output.output_buffer().dim(1).extent() == 2560 && ") ||
 		!strings.Contains(body, `.extent() == 3 && protuner_input("input", {-2, 1540, -8, 2560}) && protuner_input("lut", {0, 256}))`) {
 		t.Errorf("written as\n%s", body)
 	}
@@ -65,8 +65,11 @@ func TestBadBoxes(t *testing.T) {
 
 		"f.specialize(x, 0, 1, i[0, 1], i[0, 1])": "the input i named twice",
 		"f.specialize(x, 0, 1, i[])":              "0 numbers of the input i",
-		"f.specialize(x, 0, any)":                 "expected its extent",
-		"f.specialize(x, 0, 1, i[any, 1])":        "expected where the input lies",
+		"f.specialize(x, 0%, 1)":                  "expected the step of its min",
+		"f.specialize(x, 4%4, 1)":                 "left of a division by 4 is 0 to 3",
+		"f.specialize(x, -1%4, 1)":                "left of a division by 4 is 0 to 3",
+		"f.specialize(x, 0%-4, 1)":                "left of a division",
+		"f.specialize(x, 0, 1, i[0%4, 1])":        "expected ','",
 		"f.specialize(x, 0, 1, i[0])":             "1 numbers of the input i",
 		"f.specialize(x, 0, 1, i[0 1])":           "expected ','",
 		"f.specialize(x, 0, 1, i[0, 0])":          "no part of a dimension",
@@ -78,6 +81,7 @@ func TestBadBoxes(t *testing.T) {
 	b := binding(t, "unsharp")
 	for _, condition := range []string{
 		"", "output.width() > 16", "output.output_buffer().dim(0).min() == 0", "output.output_buffer().dim(1).extent() == 4 && output.output_buffer().dim(0).min() == 0", "output.output_buffer().dim(9).min() == 0 && output.output_buffer().dim(9).extent() == 4",
+		"output.output_buffer().dim(0).min() % x == 0 && output.output_buffer().dim(0).extent() == 4", "output.output_buffer().dim(0).extent() % 2 == 0",
 		"output.output_buffer().dim(0).min() == 0 & output.output_buffer().dim(0).extent() == 4", "gray.output_buffer().dim(0).min() == 0",
 		`protuner_input("input", {0, 4})`, `output.output_buffer().dim(0).min() == 0 && output.output_buffer().dim(0).extent() == 4 && protuner_input(output, {0, 4})`,
 		`output.output_buffer().dim(0).min() == 0 && output.output_buffer().dim(0).extent() == 4 && protuner_input("input", {0, output})`,

@@ -16,7 +16,7 @@ import (
 //	f.compute_at(g.pure(), yo)     # the pure definition's
 //	f.compute_at(g.update(1), yo)
 //	f.compute_with(g, yo)          # compute_with always means one stage: the pure one here
-//	out.specialize(x, 0, 640, y, any, 480, in[0, 642, 0, 482]) # where out is asked for x from 0 on 640 points, ...
+//	out.specialize(x, 0, 640, y, 0%64, 480, in[0, 642, 0, 482]) # where out is asked for x from 0 on 640 points, y from a multiple of 64 on, ...
 //
 // A name is bare when it is made of letters, digits, _, $ and inner dots and
 // does not start with a digit; any other is quoted as Go quotes strings. Blank
@@ -71,12 +71,8 @@ func (d Directive) arguments() []string {
 		case boxSlot:
 			for i, name := range names(&d.Vars, all) {
 				args = append(args, name)
-				for _, n := range d.Ints[min(2*i, len(d.Ints)):min(2*i+2, len(d.Ints))] {
-					if n == AnyMin {
-						args = append(args, anyMin)
-						continue
-					}
-					args = append(args, strconv.FormatInt(n, 10))
+				if span, ok := d.span(i); ok {
+					args = append(args, span.begin(), strconv.FormatInt(span.Extent, 10))
 				}
 			}
 			for _, in := range d.Inputs {
@@ -114,8 +110,14 @@ func (d Directive) arguments() []string {
 	return args
 }
 
-// anyMin is how AnyMin is written.
-const anyMin = "any"
+// begin writes where s begins, "0" or "0%64".
+func (s Span) begin() string {
+	text := strconv.FormatInt(s.Min, 10)
+	if s.Step != 0 {
+		text += "%" + strconv.FormatInt(s.Step, 10)
+	}
+	return text
+}
 
 // integers lists numbers, "0, 640".
 func integers(ns []int64) string {

@@ -116,7 +116,7 @@ f.unroll(yi)
 f.update(0).atomic(true)
 f.compute_with(h, y, align_end)
 f.prefetch(in, y, y, 2, clamp)
-f.specialize(x, 0, 640, y, -2, 480)
+f.specialize(x, 0, 640, y, -2, 480, c, 2%64, 3)
 `
 
 func TestEveryOp(t *testing.T) {

@@ -19,7 +19,7 @@ const (
 	groupSlot                     // rest of Vars: reduction loops, bracketed
 	dimSlot                       // next of Vars: a dimension of the Func's storage
 	dimsSlot                      // rest of Vars: dimensions, one argument each
-	boxSlot                       // rest of Vars, and Ints: dimensions, each with its min and extent; Inputs
+	boxSlot                       // rest of Vars, and Ints: dimensions, each with its Span; Inputs
 	newSlot                       // next of New: a name that must not be there yet
 	newsSlot                      // rest of New, bracketed, as many as Vars
 	funcSlot                      // next of Funcs
@@ -304,11 +304,12 @@ func (s slot) takeNames(names *[]string) error {
 
 func (s slot) takeBox(d *Directive) error {
 	n := len(d.Vars)
-	if len(d.Ints) < 2*n {
-		return fmt.Errorf("%d numbers: each of %d dimensions needs a min and an extent", len(d.Ints), n)
-	}
 	for i := range n {
-		if err := checkSpan(d.Ints[2*i], d.Ints[2*i+1], d.Vars[i]); err != nil {
+		span, ok := d.span(i)
+		if !ok {
+			return fmt.Errorf("%d numbers: each of %d dimensions needs a min, its step and an extent", len(d.Ints), n)
+		}
+		if err := checkSpan(span, d.Vars[i]); err != nil {
 			return err
 		}
 	}
@@ -317,21 +318,26 @@ func (s slot) takeBox(d *Directive) error {
 			return fmt.Errorf("%d numbers of the input %s: each of its dimensions needs a min and an extent", len(in.Box), orNone(in.Name))
 		}
 		for i := 0; i < len(in.Box); i += 2 {
-			if in.Box[i] == AnyMin {
-				return fmt.Errorf("the input %s begins nowhere", in.Name)
-			}
-			if err := checkSpan(in.Box[i], in.Box[i+1], in.Name); err != nil {
+			if err := checkSpan(Span{Min: in.Box[i], Extent: in.Box[i+1]}, in.Name); err != nil {
 				return err
 			}
 		}
 	}
-	d.Ints, d.Inputs = d.Ints[2*n:], nil
+	d.Ints, d.Inputs = d.Ints[3*n:], nil
 	return s.takeNames(&d.Vars)
 }
 
-func checkSpan(low, extent int64, of string) error {
-	if low < AnyMin || low > math.MaxInt32 || extent < 1 || extent > math.MaxInt32 {
-		return fmt.Errorf("from %d on %d points of %s is no part of a dimension", low, extent, of)
+func checkSpan(s Span, of string) error {
+	for _, n := range []int64{s.Min, s.Step, s.Extent} {
+		if n < math.MinInt32 || n > math.MaxInt32 {
+			return fmt.Errorf("%d of %s is no part of a dimension", n, of)
+		}
+	}
+	if s.Extent < 1 {
+		return fmt.Errorf("from %s on %d points of %s is no part of a dimension", s.begin(), s.Extent, of)
+	}
+	if s.Step < 0 || s.Step > 0 && (s.Min < 0 || s.Min >= s.Step) {
+		return fmt.Errorf("%s begins at %s: what is left of a division by %d is 0 to %d", of, s.begin(), s.Step, s.Step-1)
 	}
 	return nil
 }

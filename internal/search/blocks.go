@@ -12,9 +12,9 @@ var factors = []int64{2, 3, 4, 8}
 // unroll says how many iterations of a dimension of f are unrolled around its vector, 1
 // for none.
 func (p *plan) unroll(f, dim int, factor int64) {
-	p.block[f] = space.Decision{}
+	p.blocks[f] = slices.DeleteFunc(slices.Clone(p.blocks[f]), func(b space.Decision) bool { return b.Dim == dim })
 	if factor > 1 {
-		p.block[f] = space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor}
+		p.blocks[f] = append(p.blocks[f], space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor})
 	}
 }
 
@@ -29,8 +29,8 @@ func (p *plan) realised() []int {
 	return out
 }
 
-// block gives one Func another register block, over any dimension but the vector's, or
-// none.
+// block gives one Func another register block, over any dimension but the vector's and
+// beside those over others or in their place, or none.
 func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
 	funcs := p.realised()
@@ -44,8 +44,11 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	}
 	l := loops[m.rng.Intn(len(loops))]
 	factor := int64(1)
+	if m.rng.Intn(2) == 0 {
+		p.blocks[f] = slices.DeleteFunc(slices.Clone(p.blocks[f]), func(b space.Decision) bool { return b.Dim != l.dim })
+	}
 	switch {
-	case p.block[f].Kind != 0 && m.rng.Intn(4) == 0:
+	case len(p.blocks[f]) > 0 && m.rng.Intn(4) == 0:
 	case l.extent <= fewChannels:
 		factor = l.extent
 	default:

@@ -393,6 +393,26 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// Of a mosaic two rows are made at a time, and all channels: what a point is made of is
+// known then.
+func TestPrototypesOfMosaics(t *testing.T) {
+	sp := newSpace(t, "camera_pipe.h21", 2)
+	s := prototype(t, sp, "prototype:strips-64-light-by-2-channels")
+	demosaiced := funcs(t, sp, "demosaiced")[0]
+	held := map[int]int64{}
+	for _, d := range s.Blocks() {
+		if d.Func == demosaiced {
+			held[d.Dim] = d.Factor
+		}
+	}
+	if len(held) != 2 || held[1] != 2 || held[2] != 3 {
+		t.Errorf("its blocks are %v of\n%s", held, sp.FormatTrace(s.Trace()))
+	}
+	if text := sp.FormatTrace(s.Trace()); !strings.Contains(text, "\nred_at_r inline\n") || !strings.Contains(text, "\nblue_at_gb inline\n") {
+		t.Errorf("its planes are no part of it:\n%s", text)
+	}
+}
+
 // One move makes the hand-written harris compute two rows at a time, unrolled, and its
 // trace says so again once written and read.
 func TestChainBlockMakesRowsTogether(t *testing.T) {

@@ -234,7 +234,7 @@ func (m *mover) crossover(from, other *space.State) (*space.State, bool) {
 		return nil, false
 	}
 	for _, g := range append([]int{f}, m.sp.Upstream(f)...) {
-		p.place[g], p.tasks[g], p.block[g], p.scalar[g] = q.place[g], q.tasks[g], q.block[g], q.scalar[g]
+		p.place[g], p.tasks[g], p.blocks[g], p.scalar[g] = q.place[g], q.tasks[g], q.blocks[g], q.scalar[g]
 	}
 	return p.state(), true
 }

@@ -9,12 +9,12 @@ import (
 // plan is a trace opened for changing: what is intended for each Func. Whatever a
 // plan says, Replay makes a legal state of it.
 type plan struct {
-	sp    *space.Space
-	base  *space.State     // what it decides stays, whatever the plan says
-	from  *space.State     // what the plan was opened from, nil for none
-	place []space.Decision // by Func: Inline or Compute; Kind 0 where nothing is said
-	tasks []space.Decision // by Func
-	block []space.Decision // by Func
+	sp     *space.Space
+	base   *space.State       // what it decides stays, whatever the plan says
+	from   *space.State       // what the plan was opened from, nil for none
+	place  []space.Decision   // by Func: Inline or Compute; Kind 0 where nothing is said
+	tasks  []space.Decision   // by Func
+	blocks [][]space.Decision // by Func
 	// scalar says which Funcs scatter point by point.
 	scalar []bool
 	slice  space.Decision // Kind 0 for none
@@ -23,8 +23,8 @@ type plan struct {
 
 func newPlan(sp *space.Space) *plan {
 	n := sp.Funcs()
-	all := make([]space.Decision, 3*n)
-	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n : 2*n : 2*n], block: all[2*n:], scalar: make([]bool, n)}
+	all := make([]space.Decision, 2*n)
+	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n:], blocks: make([][]space.Decision, n), scalar: make([]bool, n)}
 }
 
 // planOf opens the trace of a state, for changing below base.
@@ -36,7 +36,7 @@ func planOf(base, s *space.State) *plan {
 		case space.Tasks:
 			p.tasks[d.Func] = d
 		case space.Block:
-			p.block[d.Func] = d
+			p.blocks[d.Func] = append(p.blocks[d.Func], d)
 		case space.Scalar:
 			p.scalar[d.Func] = true
 		case space.Slice:
@@ -60,8 +60,8 @@ func (p *plan) state() *space.State {
 		if p.tasks[f].Kind != 0 {
 			trace = append(trace, p.tasks[f])
 		}
-		if p.block[f].Kind != 0 && p.place[f].Kind == space.Compute {
-			trace = append(trace, p.block[f])
+		if p.place[f].Kind == space.Compute {
+			trace = append(trace, p.blocks[f]...)
 		}
 		if p.scalar[f] && p.place[f].Kind == space.Compute {
 			trace = append(trace, space.Decision{Func: f, Kind: space.Scalar})

@@ -51,6 +51,8 @@ func Prototypes(sp *space.Space) []Candidate {
 	leading := []grouping{
 		// Where there are no channels these two are those without.
 		{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
+		// A mosaic's rows and columns alternate: of two rows at a time all is known.
+		{inlined: light, rows: 64, by: 2, channels: true},
 		{inlined: light, rows: 256, by: 2}, {inlined: light, rows: 32}, {inlined: few, apart: true, rows: 32},
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
 		{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},

@@ -280,32 +280,35 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	return true
 }
 
-// block splits a loop of the innermost group by the factor of the Func's block and
-// unrolls the inner part around the vector ("unroll and jam"), so that what neighbouring
+// block splits loops of the innermost group by the factors of the Func's blocks and
+// unrolls the inner parts around the vector ("unroll and jam"), so that what neighbouring
 // iterations read in common is loaded once. Nothing may be computed in these loops, and
 // whole blocks must fit.
 func (w *writer) block(s *stageLoops, n *Nest) {
-	i := slices.IndexFunc(w.state.blocks, func(b Decision) bool { return b.Func == n.Func })
-	if i < 0 || len(n.Children) > 1 || len(n.StoreAt) > 0 {
+	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return
 	}
-	b := &w.state.blocks[i]
 	st := &w.sp.stages[n.stageNumber()]
-	for i := range st.Loops {
-		v := &s.vars[i]
-		if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.vector || v.parallel || v.extent < b.Factor {
+	var inner []loopVar
+	for _, b := range w.state.blocks {
+		if b.Func != n.Func {
 			continue
 		}
-		tail := w.tail(st, v, b.Factor)
-		if tail == guard {
-			return
+		for i := range st.Loops {
+			v := &s.vars[i]
+			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.vector || v.parallel || v.extent < b.Factor {
+				continue
+			}
+			if tail := w.tail(st, v, b.Factor); tail != guard {
+				in := w.split(s, n, v, b.Factor, tail)
+				in.unrolled = true
+				v.extent = ceilDiv(v.extent, b.Factor)
+				inner = append(inner, in)
+			}
+			break
 		}
-		inner := w.split(s, n, v, b.Factor, tail)
-		inner.unrolled = true
-		v.extent = ceilDiv(v.extent, b.Factor)
-		s.vars = slices.Insert(s.vars, 0, inner)
-		return
 	}
+	s.vars = append(inner, s.vars...)
 }
 
 func rank(v loopVar) int {

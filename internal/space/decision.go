@@ -78,8 +78,8 @@ func (s *State) Trace() []Decision {
 	return out
 }
 
-// Blocks are the register blocks of a complete state, one a Func at most, by Func. The
-// slice is shared.
+// Blocks are the register blocks of a complete state by Func and dimension, one of each at
+// most. The slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
 // Scalars are decisions of the Kind Scalar of a complete state, by Func. The slice is

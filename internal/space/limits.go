@@ -9,7 +9,7 @@ import "slices"
 // excepted; for the last see mixes.
 func (sp *Space) broken(root *Nest, spared bitset) bitset {
 	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
-	w.visit(root, 1)
+	w.visit(root, nil, 1)
 	var out bitset
 	report := func(f int) {
 		if spared != nil && spared.has(f) {
@@ -52,10 +52,10 @@ type work struct {
 	memory   float64   // bytes allocated
 }
 
-func (w *work) visit(n *Nest, instances float64) {
-	for _, s := range n.Size {
-		instances *= float64(s)
-	}
+// visit counts what level n, inside of those above it and entered so often, computes.
+func (w *work) visit(n *Nest, above []level, entered float64) {
+	instances := entered * product(n.Size)
+	here := w.sp.below(above, n, instances)
 	for _, f := range n.StoreAt {
 		node := &w.sp.nodes[f]
 		b := n.Bounds(f)
@@ -64,7 +64,7 @@ func (w *work) visit(n *Nest, instances float64) {
 		}
 	}
 	for _, in := range n.Inlined {
-		w.called[in.Func] += float64(in.Calls) * instances
+		w.called[in.Func] += in.Executed * instances
 		if in.Calls > w.sp.o.InlinedCalls {
 			w.bloated = append(w.bloated, in.Func)
 		}
@@ -73,7 +73,7 @@ func (w *work) visit(n *Nest, instances float64) {
 		if w.sp.o.MemoryLimit > 0 && c.Func != n.Func && c.Stage == 0 {
 			w.memory += w.sp.allocated(c.Func, n)
 		}
-		w.visit(c, instances)
+		w.visit(c, here, instances*w.sp.anew(here, c))
 	}
 }
 

@@ -48,6 +48,8 @@ type Nest struct {
 type Inlined struct {
 	Func  int
 	Calls int64
+	// Executed is how many of Calls are executed on average, see pipeline.Edge.Points.
+	Executed float64
 }
 
 // Bounds is the region of Func f, which must be read or be the level's own, in
@@ -188,10 +190,10 @@ func (sp *Space) inline(n *Nest, f int) *Nest {
 		}
 	}
 	if n.Innermost {
-		calls := n.calls(&sp.nodes[f])
+		calls, executed := sp.callsIn(n, &sp.nodes[f])
 		if calls > 0 {
 			i, _ := slices.BinarySearchFunc(n.Inlined, f, func(in Inlined, f int) int { return in.Func - f })
-			c.Inlined = slices.Insert(slices.Clone(n.Inlined), i, Inlined{Func: f, Calls: calls})
+			c.Inlined = slices.Insert(slices.Clone(n.Inlined), i, Inlined{f, calls, executed})
 		}
 	}
 	return sp.seal(c)

@@ -31,6 +31,11 @@ type Options struct {
 	// excludes inlining into a 3x3 window.
 	Recompute float64
 
+	// Executed has Recompute count what is executed, not what loops and calls say: what
+	// slides once, and a call that only some points make, as their channel or the parity
+	// of their row has it, for those. Default true; Adams turns it off.
+	Executed bool
+
 	// InlinedCalls bounds code size: how often one Func may be inlined into one
 	// innermost loop, counted through everything it is inlined into. Default 255.
 	InlinedCalls int64
@@ -101,6 +106,7 @@ func Defaults(parallelism int) Options {
 	o.StripSlide = true
 	o.ShortVectors = true
 	o.RoundTasks = true
+	o.Executed = true
 	o.SumsLimit = 0
 	return o
 }

@@ -8,8 +8,11 @@ type placing struct {
 	s    *State
 	f    int
 	path []*Nest
-	runs []float64 // how often the body of each of path runs
-	fams []family
+	// levels are path with how often the body of each runs; entered is how often each is
+	// entered.
+	levels  []level
+	entered []float64
+	fams    []family
 	// tiles are the tilings of each of path, and sets the memory for those that are
 	// not listed; half is that for the inner half of a level.
 	tiles []family
@@ -36,17 +39,22 @@ func (s *State) placing(f int) *placing {
 	} else {
 		p.path = s.sp.appendPath(p.path[:0], s.root, f)
 	}
-	p.runs = p.runs[:0]
+	p.levels, p.entered = p.levels[:0], p.entered[:0]
 	runs := 1.0
 	for _, l := range p.path {
+		if s.sp.o.Executed {
+			runs *= s.sp.anew(p.levels, l)
+		}
+		p.entered = append(p.entered, runs)
 		runs *= product(l.Size)
-		p.runs = append(p.runs, runs)
+		p.levels = append(p.levels, level{l, runs})
 	}
 	return p
 }
 
 func (p *placing) free() {
 	clear(p.path)
+	clear(p.levels)
 	clear(p.fams)
 	clear(p.tiles)
 	p.s, p.changed, p.called, p.action = nil, nil, nil, Action{}
@@ -136,13 +144,13 @@ func (p *placing) legal(a *Action) bool {
 	s, sp := p.s, p.s.sp
 	n := &sp.nodes[p.f]
 	l := p.path[a.Level]
-	store, runs := l.site, p.runs[a.Level]
+	store, runs := l.site, p.levels[a.Level].runs
 	a.of = s
 	if a.Tile != nil {
 		if a.cut == nil {
 			a.cut = sp.cutSite(l, p.path[a.Level-1].site, a.Tile)
 		}
-		store, runs = a.cut, p.runs[a.Level-1]*product(a.Tile)
+		store, runs = a.cut, p.entered[a.Level]*product(a.Tile)
 		if a.Slide && !sp.mayDeepen(l, store, a) || !p.staysWithin(a) {
 			return false
 		}
@@ -178,7 +186,7 @@ func (s *State) breaks(root *Nest) bool {
 		return false
 	}
 	w := work{sp: s.sp, computed: make([]float64, len(s.sp.stages)), called: make([]float64, len(s.sp.nodes))}
-	w.visit(root, 1)
+	w.visit(root, nil, 1)
 	return w.memory > float64(limit)
 }
 
@@ -212,7 +220,7 @@ func (p *placing) staysWithin(a *Action) bool {
 	in := p.changed[a.Level]
 	if in == nil {
 		in = &amounts{}
-		in.add(sp, l, p.runs[a.Level-1], p.s.spared)
+		in.add(sp, l, p.levels[:a.Level], p.entered[a.Level], p.s.spared)
 		p.changed[a.Level] = in
 	}
 	for _, x := range in.stored {
@@ -223,7 +231,7 @@ func (p *placing) staysWithin(a *Action) bool {
 	for _, x := range in.inlined {
 		if p.called == nil {
 			w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
-			w.visit(p.s.root, 1)
+			w.visit(p.s.root, nil, 1)
 			p.called = w.called
 		}
 		if p.called[x.fn]-x.points+x.points/before*after > x.most {
@@ -233,9 +241,11 @@ func (p *placing) staysWithin(a *Action) bool {
 	return true
 }
 
-// add counts what level n, run so many times, computes and that is limited.
-func (m *amounts) add(sp *Space, n *Nest, runs float64, spared bitset) {
-	runs *= product(n.Size)
+// add counts what level n, inside of those above it and entered so often, computes and
+// that is limited.
+func (m *amounts) add(sp *Space, n *Nest, above []level, entered float64, spared bitset) {
+	runs := entered * product(n.Size)
+	here := sp.below(above, n, runs)
 	limited := func(f int) bool {
 		return !sp.nodes[f].Wrapper && (spared == nil || !spared.has(f))
 	}
@@ -252,7 +262,7 @@ func (m *amounts) add(sp *Space, n *Nest, runs float64, spared bitset) {
 		if !limited(in.Func) {
 			continue
 		}
-		x := amount{in.Func, float64(in.Calls) * runs, sp.o.Recompute * sp.nodes[in.Func].minimum[0]}
+		x := amount{in.Func, in.Executed * runs, sp.o.Recompute * sp.nodes[in.Func].minimum[0]}
 		known := false
 		for i := range m.inlined {
 			if m.inlined[i].fn == in.Func {
@@ -265,7 +275,7 @@ func (m *amounts) add(sp *Space, n *Nest, runs float64, spared bitset) {
 		}
 	}
 	for _, c := range n.Children {
-		m.add(sp, c, runs, spared)
+		m.add(sp, c, here, runs*sp.anew(here, c), spared)
 	}
 }
 
@@ -281,7 +291,7 @@ func (s *State) inlining(f int) (Action, bool) {
 		return a, false
 	}
 	if s.spared == nil || !s.spared.has(f) {
-		points, calls := sp.calls(s.root, f, 1)
+		points, calls := sp.calls(s.root, f, nil, 1)
 		if calls > sp.o.InlinedCalls || !n.Wrapper && points > sp.o.Recompute*n.minimum[0] {
 			return a, false
 		}
@@ -296,33 +306,21 @@ func (s *State) inlining(f int) (Action, bool) {
 	return a, true
 }
 
-// calls counts how often f would be called if it were inlined into n, which is run
-// so many times: in all, and at most in one place for one point.
-func (sp *Space) calls(n *Nest, f int, runs float64) (all float64, most int64) {
-	runs *= product(n.Size)
+// calls counts how often f would be called if it were inlined into n, which is inside of
+// the levels above it and entered so often: in all, and at most in one place for one
+// point.
+func (sp *Space) calls(n *Nest, f int, above []level, entered float64) (all float64, most int64) {
+	runs := entered * product(n.Size)
+	here := sp.below(above, n, runs)
 	for _, c := range n.Children {
 		if c.Reads(f) {
-			a, m := sp.calls(c, f, runs)
+			a, m := sp.calls(c, f, here, runs*sp.anew(here, c))
 			all, most = all+a, max(most, m)
 		}
 	}
 	if n.Innermost {
-		here := n.calls(&sp.nodes[f])
-		all, most = all+float64(here)*runs, max(most, here)
+		calls, executed := sp.callsIn(n, &sp.nodes[f])
+		all, most = all+executed*runs, max(most, calls)
 	}
 	return all, most
-}
-
-// calls counts those of a Func that an innermost level makes for one point.
-func (n *Nest) calls(to *node) int64 {
-	calls := int64(0)
-	for _, e := range to.consumers {
-		if e.stage == n.stageNumber() {
-			calls += int64(e.edge.Calls)
-		}
-		if in, ok := n.inlined(e.fn); ok {
-			calls += in.Calls * int64(e.edge.Calls)
-		}
-	}
-	return calls
 }

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,10 +42,11 @@ func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []i
 // trace says of it.
 func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []int, err error) {
 	sp := s.sp
-	type decisions struct{ place, tasks, block, scalar *Decision }
+	type decisions struct{ place, tasks, scalar *Decision }
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	besides := false                                                 // something that is no action
+	var blocks []Decision
 	var slice *Decision
 	sized := false
 	for i := range trace {
@@ -56,7 +58,15 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Tasks:
 			wanted[d.Func].tasks = d
 		case Block:
-			wanted[d.Func].block, besides = d, true
+			at, found := slices.BinarySearchFunc(blocks, d, func(b Decision, d *Decision) int {
+				return cmp.Or(cmp.Compare(b.Func, d.Func), cmp.Compare(b.Dim, d.Dim))
+			})
+			if found {
+				blocks[at] = *d
+			} else {
+				blocks = slices.Insert(blocks, at, *d)
+			}
+			besides = true
 		case Slice:
 			slice, besides = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}, true
 		case Sized:
@@ -89,11 +99,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		s = next
 	}
 	if besides {
-		var blocks, scalars []Decision
+		var scalars []Decision
 		for _, w := range wanted {
-			if w.block != nil {
-				blocks = append(blocks, *w.block)
-			}
 			if w.scalar != nil {
 				scalars = append(scalars, *w.scalar)
 			}

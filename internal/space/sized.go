@@ -32,12 +32,16 @@ func sizable(p *pipeline.Pipeline) (output int, ok bool) {
 // fewPoints is how long a dimension is at most over which nothing is taken to slide.
 const fewPoints = 16
 
+// beginStep is what is said of where the output begins where it is not said exactly: what
+// a division by it leaves. Mosaics and pyramids ask what row it is modulo a power of two.
+const beginStep = 64
+
 // Specialized is a schedule with a version for the estimated output of inputs of the
 // estimated sizes (schedule.Specialized); false, and the schedule as it is, where the
 // pipeline has several outputs, or one that is updated or of several values.
 //
-// Where something slides, it is left open where the output begins but in its first
-// dimension and in those of few points. Halide folds what slides only if it can prove how
+// Where something slides, only the remainder is said of where the output begins, but in its
+// first dimension and in those of few points. Halide folds what slides only if it can prove how
 // much of it an iteration needs, and Halide 19 and 21 cannot where a tile begins at a
 // multiple of its loop instead of somewhere: unsharp then keeps 646 rows in place of 16.
 func Specialized(p *pipeline.Pipeline, s schedule.Schedule) (schedule.Schedule, bool) {
@@ -46,14 +50,14 @@ func Specialized(p *pipeline.Pipeline, s schedule.Schedule) (schedule.Schedule, 
 		return s, false
 	}
 	output := &p.Funcs[i]
-	var box []int64
+	var spans []schedule.Span
 	slides := s.Slides()
 	for d, e := range output.Estimate {
-		low := e.Min
+		span := schedule.Span{Min: e.Min, Extent: e.Extent()}
 		if slides && d > 0 && e.Extent() > fewPoints {
-			low = schedule.AnyMin
+			span.Min, span.Step = (e.Min%beginStep+beginStep)%beginStep, beginStep
 		}
-		box = append(box, low, e.Extent())
+		spans = append(spans, span)
 	}
 	var inputs []schedule.Input
 	for _, param := range p.Params {
@@ -65,5 +69,5 @@ func Specialized(p *pipeline.Pipeline, s schedule.Schedule) (schedule.Schedule, 
 			inputs = append(inputs, in)
 		}
 	}
-	return s.Specialized(output.Name, output.Args, box, inputs), true
+	return s.Specialized(output.Name, output.Args, spans, inputs), true
 }

@@ -1,0 +1,58 @@
+package space
+
+import "slices"
+
+// level is a level of a loop nest and how often its body runs.
+type level struct {
+	n    *Nest
+	runs float64
+}
+
+// below is levels with n, whose body runs so often, at the end; none where nothing in it
+// slides or that does not matter.
+func (sp *Space) below(levels []level, n *Nest, runs float64) []level {
+	if !n.slid || !sp.o.Executed {
+		return nil
+	}
+	return append(slices.Clip(levels), level{n, runs})
+}
+
+// anew is the share of the iterations of the last of levels, from the root inwards, in
+// which its child c, the outermost level of a stage, has anything left to compute: below 1
+// where c slides over it, so that what an iteration needs was mostly computed by those
+// before. It is 1 where there are no levels.
+func (sp *Space) anew(levels []level, c *Nest) float64 {
+	if len(levels) == 0 {
+		return 1
+	}
+	in := levels[len(levels)-1]
+	if in.n.IsRoot() || c.Func == in.n.Func || slices.Contains(in.n.StoreAt, c.Func) {
+		return 1
+	}
+	for _, l := range slices.Backward(levels) {
+		if slices.Contains(l.n.StoreAt, c.Func) {
+			kept := points(l.n.Bounds(c.Func).Loops(c.Stage)) * l.runs
+			return min(1, kept/(points(in.n.Bounds(c.Func).Loops(c.Stage))*in.runs))
+		}
+	}
+	return 1
+}
+
+// callsIn counts the calls of a Func that an innermost level makes for one point, and how many
+// of them are executed on average: all, unless Options.Executed.
+func (sp *Space) callsIn(n *Nest, to *node) (calls int64, executed float64) {
+	for _, e := range to.consumers {
+		if e.stage == n.stageNumber() {
+			calls += int64(e.edge.Calls)
+			executed += e.edge.Executed()
+		}
+		if in, ok := n.inlined(e.fn); ok {
+			calls += in.Calls * int64(e.edge.Calls)
+			executed += in.Executed * e.edge.Executed()
+		}
+	}
+	if !sp.o.Executed {
+		executed = float64(calls)
+	}
+	return calls, executed
+}

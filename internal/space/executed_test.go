@@ -1,0 +1,121 @@
+package space
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// stateOf is the state nearest to a trace.
+func stateOf(t *testing.T, sp *Space, text string) *State {
+	t.Helper()
+	trace, err := sp.ParseTrace(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := sp.Replay(trace, Nearest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A plane of a mosaic is a quarter of its size, and of three channels one reads it: inlined
+// into what slides, it is computed once though loops and calls say 36 times.
+func TestExecuted(t *testing.T) {
+	p := pipelinetest.Described(t, "camera_pipe.h21")
+	text := `output compute root vector x
+output tasks [2592,64,3]
+detail inline
+smooth_xy inline
+smooth_y inline
+curved compute output [2624,2,3] store output [2624,62,3] vector x
+corrected inline
+demosaiced compute output [2624,2,3] store output [2624,62,3] vector x
+red inline
+red_at_r inline
+`
+	for _, executed := range []bool{true, false} {
+		o := Defaults(2)
+		o.Executed = executed
+		sp := newSpace(t, p, o)
+		s := stateOf(t, sp, text)
+		got := sp.FormatTrace(s.Trace())
+		if !strings.Contains(got, "demosaiced compute output [") || strings.Contains(got, "red_at_r inline") != executed {
+			t.Errorf("executed %v: %s", executed, got)
+		}
+	}
+	sp := newSpace(t, p, Defaults(2))
+	s := stateOf(t, sp, text)
+	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
+	w.visit(s.root, nil, 1)
+	for f := range sp.nodes {
+		if sp.nodes[f].Name != "red_at_r" {
+			continue
+		}
+		// Strips of 64 rows begin with some more.
+		if often := w.called[f] / sp.nodes[f].minimum[0]; !(often >= 1 && often < 1.2) {
+			t.Errorf("it is computed %g times", often)
+		}
+	}
+}
+
+// What slides is computed once but for where a strip begins.
+func TestSlidIsCountedOnce(t *testing.T) {
+	o := Defaults(2)
+	o.Recompute = 14 // twelve calls and what strips overlap by
+	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), o)
+	text := "output tasks [1536,32]\nxx_sum inline\nxy_sum inline\nyy_sum inline\nxx_product inline\nxy_product inline\nyy_product inline\n"
+	for _, f := range []string{"grad_x", "grad_y"} {
+		text += f + " compute output [1536,1] store output [1536,40] vector x\n"
+	}
+	s := stateOf(t, sp, text+"luma inline\n")
+	if got := sp.FormatTrace(s.Trace()); strings.Count(got, " compute output [1536,1] store output [1536,40]") != 2 || !strings.Contains(got, "luma inline") {
+		t.Fatal(got)
+	}
+	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
+	w.visit(s.root, nil, 1)
+	var points, calls float64
+	for f := range sp.nodes {
+		switch sp.nodes[f].Name {
+		case "grad_x", "grad_y":
+			points += w.computed[sp.nodes[f].first]
+		case "luma":
+			calls = w.called[f]
+		}
+	}
+	if math.Abs(calls/(6*points)-1) > 0.005 {
+		t.Errorf("%g calls of luma for %g points that have six each", calls, points)
+	}
+}
+
+// A Func may have register blocks over several dimensions, one over each; they hold all
+// of them together.
+func TestBlocksOverTwoDimensions(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), Defaults(2))
+	text := `output compute root vector x
+demosaiced compute root vector x
+`
+	with := func(blocks string) (string, string) {
+		s := stateOf(t, sp, text+blocks)
+		trace := sp.FormatTrace(s.Trace())
+		if again := stateOf(t, sp, trace); again.Key() != s.Key() {
+			t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
+		}
+		return trace, s.Schedule().String()
+	}
+	trace, both := with("demosaiced block c 3\ndemosaiced block y 4\ndemosaiced block y 2\n")
+	if !strings.HasSuffix(trace, "\ndemosaiced block y 2\ndemosaiced block c 3\n") {
+		t.Errorf("the trace is\n%s", trace)
+	}
+	for _, want := range []string{"demosaiced.split(yi, yi, yii, 2", "demosaiced.split(c, c, ci, 3", "demosaiced.unroll(yii)", "demosaiced.unroll(ci)", "demosaiced.reorder(xi, yii, ci, "} {
+		if !strings.Contains(both, want) {
+			t.Errorf("no %s in\n%s", want, both)
+		}
+	}
+	if _, one := with("demosaiced block c 3\n"); strings.Contains(one, "demosaiced.unroll(yii)") {
+		t.Errorf("of one block there are two\n%s", one)
+	}
+}
