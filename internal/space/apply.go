@@ -94,7 +94,10 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 	}
 	st := w.stages[num]
 	if n.Innermost {
-		if n.VectorLoop >= 0 && !w.onePoint(n) {
+		switch {
+		case n.VectorLoop < 0:
+			w.block(st, n)
+		case !w.onePoint(n):
 			st.vectorised().vectorise = true
 		}
 		return
@@ -280,10 +283,12 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	return true
 }
 
-// block splits loops of the innermost group by the factors of the Func's blocks and
-// unrolls the inner parts around the vector ("unroll and jam"), so that what neighbouring
-// iterations read in common is loaded once. Nothing may be computed in these loops, and
-// whole blocks must fit.
+// block splits loops around the vector, or the innermost ones where there is none, by the
+// factors of the Func's blocks and unrolls the inner parts inside all loops ("unroll and
+// jam"), so that what neighbouring iterations read in common is loaded once, and what they
+// add up goes to accumulators of their own. Nothing may be computed in these loops, and
+// whole blocks must fit. Updates cannot have the rest of a division shifted, only guarded;
+// they have blocks where a loop holds some number of them exactly.
 func (w *writer) block(s *stageLoops, n *Nest) {
 	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return
@@ -299,7 +304,8 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.vector || v.parallel || v.extent < b.Factor {
 				continue
 			}
-			if tail := w.tail(st, v, b.Factor); tail != guard {
+			exact := st.idx > 0 && v.extent%b.Factor == 0 && (v.constant || !v.whole)
+			if tail := w.tail(st, v, b.Factor); tail != guard || exact {
 				in := w.split(s, n, v, b.Factor, tail)
 				in.unrolled = true
 				v.extent = ceilDiv(v.extent, b.Factor)

@@ -90,32 +90,3 @@ func TestSlidIsCountedOnce(t *testing.T) {
 		t.Errorf("%g calls of luma for %g points that have six each", calls, points)
 	}
 }
-
-// A Func may have register blocks over several dimensions, one over each; they hold all
-// of them together.
-func TestBlocksOverTwoDimensions(t *testing.T) {
-	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), Defaults(2))
-	text := `output compute root vector x
-demosaiced compute root vector x
-`
-	with := func(blocks string) (string, string) {
-		s := stateOf(t, sp, text+blocks)
-		trace := sp.FormatTrace(s.Trace())
-		if again := stateOf(t, sp, trace); again.Key() != s.Key() {
-			t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
-		}
-		return trace, s.Schedule().String()
-	}
-	trace, both := with("demosaiced block c 3\ndemosaiced block y 4\ndemosaiced block y 2\n")
-	if !strings.HasSuffix(trace, "\ndemosaiced block y 2\ndemosaiced block c 3\n") {
-		t.Errorf("the trace is\n%s", trace)
-	}
-	for _, want := range []string{"demosaiced.split(yi, yi, yii, 2", "demosaiced.split(c, c, ci, 3", "demosaiced.unroll(yii)", "demosaiced.unroll(ci)", "demosaiced.reorder(xi, yii, ci, "} {
-		if !strings.Contains(both, want) {
-			t.Errorf("no %s in\n%s", want, both)
-		}
-	}
-	if _, one := with("demosaiced block c 3\n"); strings.Contains(one, "demosaiced.unroll(yii)") {
-		t.Errorf("of one block there are two\n%s", one)
-	}
-}

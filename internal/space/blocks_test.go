@@ -1,0 +1,66 @@
+package space
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// A Func may have register blocks over several dimensions, one over each; they hold all
+// of them together.
+func TestBlocksOverTwoDimensions(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), Defaults(2))
+	text := `output compute root vector x
+demosaiced compute root vector x
+`
+	with := func(blocks string) (string, string) {
+		s := stateOf(t, sp, text+blocks)
+		trace := sp.FormatTrace(s.Trace())
+		if again := stateOf(t, sp, trace); again.Key() != s.Key() {
+			t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
+		}
+		return trace, s.Schedule().String()
+	}
+	trace, both := with("demosaiced block c 3\ndemosaiced block y 4\ndemosaiced block y 2\n")
+	if !strings.HasSuffix(trace, "\ndemosaiced block y 2\ndemosaiced block c 3\n") {
+		t.Errorf("the trace is\n%s", trace)
+	}
+	for _, want := range []string{"demosaiced.split(yi, yi, yii, 2", "demosaiced.split(c, c, ci, 3", "demosaiced.unroll(yii)", "demosaiced.unroll(ci)", "demosaiced.reorder(xi, yii, ci, "} {
+		if !strings.Contains(both, want) {
+			t.Errorf("no %s in\n%s", want, both)
+		}
+	}
+	if _, one := with("demosaiced block c 3\n"); strings.Contains(one, "demosaiced.unroll(yii)") {
+		t.Errorf("of one block there are two\n%s", one)
+	}
+}
+
+// Updates have blocks where a loop holds some number of them exactly: a histogram of several
+// rows at a time goes to a table each.
+func TestBlocksOfUpdates(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "hist.h21"), Defaults(2))
+	text := `row_counts compute root vector x
+row_counts tasks [256,80]
+luma compute root vector x
+row_counts scalar
+`
+	update := func(blocks string) string {
+		var out []string
+		for line := range strings.Lines(stateOf(t, sp, text+blocks).Schedule().String()) {
+			if strings.HasPrefix(line, "row_counts.update(0).") {
+				out = append(out, strings.TrimPrefix(line, "row_counts.update(0)."))
+			}
+		}
+		return strings.Join(out, "")
+	}
+	of4 := update("row_counts block y 4\n")
+	for _, want := range []string{"split(yi, yi, yii, 4, guard_with_if)\n", "reorder(yii, column$x, yi, y)\n", "unroll(yii)\n"} {
+		if !strings.Contains(of4, want) {
+			t.Errorf("no %sin\n%s", want, of4)
+		}
+	}
+	if got, none := update("row_counts block y 3\n"), update(""); got != none {
+		t.Errorf("eighty rows are no blocks of three:\n%s", got)
+	}
+}
