@@ -1,8 +1,8 @@
 // Claim: of pipelines small enough to try everything, every complete schedule that
 // decisions lead to compiles under real Halide and computes what a schedule without
 // any loop transformed does, under every Halide tested, for one core and for two; and so
-// does each with register blocks of two and of three over every dimension, slice by slice,
-// and scattering point by point.
+// does each with register blocks of two and of three over each dimension and over both,
+// slice by slice, and scattering point by point.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
 package main
@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,7 +75,11 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 			reached[s.Key()^uint64(cores)] = true
 			if s.Complete() {
 				states++
-				for _, s := range slices.Concat(blocked(s), sliced(s), pointByPoint(s), []*space.State{s}) {
+				all := append(blocked(s), s)
+				for _, s := range all[:len(all):len(all)] {
+					all = append(all, pointByPoint(s)...)
+				}
+				for _, s := range append(all, sliced(s)...) {
 					if text := s.Schedule().String(); !seen[text] {
 						seen[text] = true
 						out = append(out, s.Schedule())
@@ -95,12 +98,14 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 // blocked are the ways to give all Funcs of a complete state equal register blocks.
 func blocked(s *space.State) []*space.State {
 	var out []*space.State
-	for dim := range 2 {
+	for _, dims := range [][]int{{0}, {1}, {0, 1}} {
 		for _, factor := range []int64{2, 3} {
 			trace := s.Trace()
 			for f, fn := range s.Pipeline().Funcs {
-				if s.Space().Scheduled(f) && dim < len(fn.Args) {
-					trace = append(trace, space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor})
+				for _, dim := range dims {
+					if s.Space().Scheduled(f) && dim < len(fn.Args) {
+						trace = append(trace, space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor})
+					}
 				}
 			}
 			out = append(out, replayed(s, trace))
