@@ -76,13 +76,14 @@ class Look : public IRVisitor {
         op->body.accept(this);
     }
 
+    // Neither data nor parameters have a say in it.
     bool decided_by_loops(const Expr &e) const {
-        class Data : public IRVisitor {
-            using IRVisitor::visit;
+        class Others : public IRGraphVisitor {
+            using IRGraphVisitor::visit;
             void visit(const Call *) override { any = true; }
-            void visit(const Load *) override { any = true; }
             void visit(const Variable *op) override {
-                if (lets.contains(op->name)) lets.get(op->name).accept(this);
+                any |= op->param.defined();
+                if (lets.contains(op->name)) include(lets.get(op->name));
             }
 
             const Scope<Expr> &lets;
@@ -90,10 +91,10 @@ class Look : public IRVisitor {
         public:
             bool any = false;
 
-            explicit Data(const Scope<Expr> &lets) : lets(lets) {}
-        } data(lets);
-        e.accept(&data);
-        return !data.any;
+            explicit Others(const Scope<Expr> &lets) : lets(lets) {}
+        } others(lets);
+        e.accept(&others);
+        return !others.any;
     }
 
     // For how many points i % 2 == 1 and the like hold.
@@ -114,13 +115,13 @@ class Look : public IRVisitor {
 
     // The selects of "c == 0 ? a : c == 1 ? b : d" for a loop c: a value by channel. One
     // alone may be about a border.
-    static std::vector<const Select *> by_value(const Select *op) {
+    std::vector<const Select *> by_value(const Select *op) const {
         std::vector<const Select *> cases;
         std::string loop;
         for (; op; op = op->false_value.as<Select>()) {
             const EQ *eq = op->condition.as<EQ>();
             const Variable *v = eq ? eq->a.as<Variable>() : nullptr;
-            if (!v || !as_const_int(eq->b) || !(cases.empty() || v->name == loop)) break;
+            if (!v || !as_const_int(eq->b) || !(cases.empty() ? decided_by_loops(eq->a) : v->name == loop)) break;
             loop = v->name;
             cases.push_back(op);
         }

@@ -328,8 +328,40 @@ public:
     }
 };
 
+// Funcs that some of the points read, as loops say, and Funcs that look like it.
+class Shares : public Generator<Shares> {
+public:
+    Input<Buffer<int32_t, 1>> input{"input"};
+    Input<int> shift{"shift"};
+    Output<Buffer<int32_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        auto read = [&](const std::string &name) {
+            Func f(name);
+            f(x) = input(x) + 1;
+            return f(x);
+        };
+        Expr data = read("data");
+        output(x, y, c) = mux(c, {read("mux_third"), 1, 2}) +
+                          select(c == 0, read("third"), c == 1, read("next_third"), read("last_third")) +
+                          select(y % 2 == 0, select(x % 2 == 0, read("quarter"), 1), read("half")) +
+                          select(x % 4 != 1, read("most"), 1) +
+                          select(x == 0, read("border"), 1) +
+                          select(data % 2 == 0, read("even_data"), 1) +
+                          select(data == 0, read("no_data"), data == 1, read("one_data"), 1) +
+                          select(shift == 0, read("no_shift"), shift == 1, read("one_shift"), 1) +
+                          mux(shift, {read("mux_shift"), 1}) +
+                          select((x + shift) % 2 == 0, read("even_shift"), 1);
+        input.set_estimates({{0, 100}});
+        shift.set_estimate(1);
+        output.set_estimates({{0, 100}, {0, 100}, {0, 3}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Shares, shares)
 HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)
 HALIDE_REGISTER_GENERATOR(MultiOutput, multi_output)
 HALIDE_REGISTER_GENERATOR(ExternStage, extern_stage)

@@ -129,6 +129,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"funcs.0.stages.0.edges.0.producer", `0`, "producer 0"},
 		{"funcs.0.stages.0.edges.0.producer", `99`, "producer 99"},
 		{"funcs.0.stages.0.edges.0.calls", `-1`, "-1 calls"},
+		{"funcs.0.stages.0.edges.0.points", `-1`, "-1 of "},
+		{"funcs.0.stages.0.edges.0.points", `100`, "100 of "},
 		{"funcs.0.stages.0.edges.0.bounds", `[]`, "0 bounds for 2 dimensions"},
 		{"funcs.0.stages.0.edges.0.bounds.0.min", `{"coeff":1,"dim":5}`, "follows loop 5 of 2"},
 		{"funcs.0.stages.0.edges.0.bounds.0.min", `{"dim":1}`, "a constant that follows a loop"},
@@ -274,4 +276,33 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("changed by a round trip")
 		}
 	})
+}
+
+// A call that loops alone decide about counts for the points that make it; one that data
+// or a parameter decides about, or that stops at a border, counts for all.
+func TestExecuted(t *testing.T) {
+	p := golden(t, "shares")
+	want := map[string]float64{"mux_third": 1. / 3, "third": 1. / 3, "next_third": 1. / 3, "last_third": 1. / 3,
+		"quarter": 0.25, "half": 0.5, "most": 0.75}
+	others := 0
+	for i := range p.Funcs {
+		if p.Funcs[i].Name != "output" {
+			continue
+		}
+		for _, e := range p.Funcs[i].Stages[0].Edges {
+			name := p.Funcs[e.Producer].Name
+			share, some := want[name]
+			if !some {
+				share = float64(e.Calls)
+				others++
+			}
+			if e.Executed() != share {
+				t.Errorf("%s: %g of %d calls, want %g", name, e.Executed(), e.Calls, share)
+			}
+			delete(want, name)
+		}
+	}
+	if len(want) > 0 || others != 9 {
+		t.Errorf("%v are not read, and %d others", want, others)
+	}
 }

@@ -12,10 +12,15 @@ var factors = []int64{2, 3, 4, 8}
 // unroll says how many iterations of a dimension of f are unrolled around its vector, 1
 // for none.
 func (p *plan) unroll(f, dim int, factor int64) {
-	p.blocks[f] = slices.DeleteFunc(slices.Clone(p.blocks[f]), func(b space.Decision) bool { return b.Dim == dim })
+	p.dropBlocks(f, func(d int) bool { return d == dim })
 	if factor > 1 {
 		p.blocks[f] = append(p.blocks[f], space.Decision{Func: f, Kind: space.Block, Dim: dim, Factor: factor})
 	}
+}
+
+// dropBlocks takes the blocks over some dimensions from f. Other plans may have them too.
+func (p *plan) dropBlocks(f int, over func(dim int) bool) {
+	p.blocks[f] = slices.DeleteFunc(slices.Clone(p.blocks[f]), func(b space.Decision) bool { return over(b.Dim) })
 }
 
 // realised are the Funcs that are not inlined.
@@ -45,7 +50,7 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	l := loops[m.rng.Intn(len(loops))]
 	factor := int64(1)
 	if m.rng.Intn(2) == 0 {
-		p.blocks[f] = slices.DeleteFunc(slices.Clone(p.blocks[f]), func(b space.Decision) bool { return b.Dim != l.dim })
+		p.dropBlocks(f, func(d int) bool { return d != l.dim })
 	}
 	switch {
 	case len(p.blocks[f]) > 0 && m.rng.Intn(4) == 0:

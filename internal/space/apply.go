@@ -314,7 +314,7 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 			break
 		}
 	}
-	s.vars = append(inner, s.vars...)
+	s.vars = slices.Insert(s.vars, 0, inner...)
 }
 
 func rank(v loopVar) int {

@@ -2,19 +2,22 @@ package space
 
 import "slices"
 
-// level is a level of a loop nest and how often its body runs.
+// level is a level of a loop nest and how often it is entered.
 type level struct {
-	n    *Nest
-	runs float64
+	n       *Nest
+	entered float64
 }
 
-// below is levels with n, whose body runs so often, at the end; none where nothing in it
+// runs is how often its body runs.
+func (l level) runs() float64 { return l.entered * product(l.n.Size) }
+
+// below is levels with n, which is entered so often, at the end; none where nothing in it
 // slides or that does not matter.
-func (sp *Space) below(levels []level, n *Nest, runs float64) []level {
+func (sp *Space) below(levels []level, n *Nest, entered float64) []level {
 	if !n.slid || !sp.o.Executed {
 		return nil
 	}
-	return append(slices.Clip(levels), level{n, runs})
+	return append(slices.Clip(levels), level{n, entered})
 }
 
 // anew is the share of the iterations of the last of levels, from the root inwards, in
@@ -31,15 +34,15 @@ func (sp *Space) anew(levels []level, c *Nest) float64 {
 	}
 	for _, l := range slices.Backward(levels) {
 		if slices.Contains(l.n.StoreAt, c.Func) {
-			kept := points(l.n.Bounds(c.Func).Loops(c.Stage)) * l.runs
-			return min(1, kept/(points(in.n.Bounds(c.Func).Loops(c.Stage))*in.runs))
+			kept := points(l.n.Bounds(c.Func).Loops(c.Stage)) * l.runs()
+			return min(1, kept/(points(in.n.Bounds(c.Func).Loops(c.Stage))*in.runs()))
 		}
 	}
 	return 1
 }
 
-// callsIn counts the calls of a Func that an innermost level makes for one point, and how many
-// of them are executed on average: all, unless Options.Executed.
+// callsIn counts the calls of a Func that an innermost level makes for one point, and how
+// many of them are executed on average: all, unless Options.Executed.
 func (sp *Space) callsIn(n *Nest, to *node) (calls int64, executed float64) {
 	for _, e := range to.consumers {
 		if e.stage == n.stageNumber() {

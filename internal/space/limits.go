@@ -55,7 +55,7 @@ type work struct {
 // visit counts what level n, inside of those above it and entered so often, computes.
 func (w *work) visit(n *Nest, above []level, entered float64) {
 	instances := entered * product(n.Size)
-	here := w.sp.below(above, n, instances)
+	here := w.sp.below(above, n, entered)
 	for _, f := range n.StoreAt {
 		node := &w.sp.nodes[f]
 		b := n.Bounds(f)

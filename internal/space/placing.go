@@ -5,14 +5,11 @@ import "sync"
 // placing is the choice of where to compute one Func of one state: what is asked
 // for again and again while its actions are listed or drawn.
 type placing struct {
-	s    *State
-	f    int
-	path []*Nest
-	// levels are path with how often the body of each runs; entered is how often each is
-	// entered.
-	levels  []level
-	entered []float64
-	fams    []family
+	s      *State
+	f      int
+	path   []*Nest
+	levels []level // path, with how often each is entered
+	fams   []family
 	// tiles are the tilings of each of path, and sets the memory for those that are
 	// not listed; half is that for the inner half of a level.
 	tiles []family
@@ -39,15 +36,15 @@ func (s *State) placing(f int) *placing {
 	} else {
 		p.path = s.sp.appendPath(p.path[:0], s.root, f)
 	}
-	p.levels, p.entered = p.levels[:0], p.entered[:0]
-	runs := 1.0
-	for _, l := range p.path {
+	p.levels = p.levels[:0]
+	entered := 1.0
+	for _, n := range p.path {
 		if s.sp.o.Executed {
-			runs *= s.sp.anew(p.levels, l)
+			entered *= s.sp.anew(p.levels, n)
 		}
-		p.entered = append(p.entered, runs)
-		runs *= product(l.Size)
-		p.levels = append(p.levels, level{l, runs})
+		l := level{n, entered}
+		p.levels = append(p.levels, l)
+		entered = l.runs()
 	}
 	return p
 }
@@ -144,13 +141,13 @@ func (p *placing) legal(a *Action) bool {
 	s, sp := p.s, p.s.sp
 	n := &sp.nodes[p.f]
 	l := p.path[a.Level]
-	store, runs := l.site, p.levels[a.Level].runs
+	store, runs := l.site, p.levels[a.Level].runs()
 	a.of = s
 	if a.Tile != nil {
 		if a.cut == nil {
 			a.cut = sp.cutSite(l, p.path[a.Level-1].site, a.Tile)
 		}
-		store, runs = a.cut, p.entered[a.Level]*product(a.Tile)
+		store, runs = a.cut, p.levels[a.Level].entered*product(a.Tile)
 		if a.Slide && !sp.mayDeepen(l, store, a) || !p.staysWithin(a) {
 			return false
 		}
@@ -220,7 +217,7 @@ func (p *placing) staysWithin(a *Action) bool {
 	in := p.changed[a.Level]
 	if in == nil {
 		in = &amounts{}
-		in.add(sp, l, p.levels[:a.Level], p.entered[a.Level], p.s.spared)
+		in.add(sp, l, p.levels[:a.Level], p.levels[a.Level].entered, p.s.spared)
 		p.changed[a.Level] = in
 	}
 	for _, x := range in.stored {
@@ -245,7 +242,7 @@ func (p *placing) staysWithin(a *Action) bool {
 // that is limited.
 func (m *amounts) add(sp *Space, n *Nest, above []level, entered float64, spared bitset) {
 	runs := entered * product(n.Size)
-	here := sp.below(above, n, runs)
+	here := sp.below(above, n, entered)
 	limited := func(f int) bool {
 		return !sp.nodes[f].Wrapper && (spared == nil || !spared.has(f))
 	}
@@ -311,7 +308,7 @@ func (s *State) inlining(f int) (Action, bool) {
 // point.
 func (sp *Space) calls(n *Nest, f int, above []level, entered float64) (all float64, most int64) {
 	runs := entered * product(n.Size)
-	here := sp.below(above, n, runs)
+	here := sp.below(above, n, entered)
 	for _, c := range n.Children {
 		if c.Reads(f) {
 			a, m := sp.calls(c, f, here, runs*sp.anew(here, c))

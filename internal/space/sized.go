@@ -40,10 +40,11 @@ const beginStep = 64
 // estimated sizes (schedule.Specialized); false, and the schedule as it is, where the
 // pipeline has several outputs, or one that is updated or of several values.
 //
-// Where something slides, only the remainder is said of where the output begins, but in its
-// first dimension and in those of few points. Halide folds what slides only if it can prove how
-// much of it an iteration needs, and Halide 19 and 21 cannot where a tile begins at a
-// multiple of its loop instead of somewhere: unsharp then keeps 646 rows in place of 16.
+// Where something slides, only the remainder is said of where the output begins, but in
+// its first dimension and in those of few points. Halide folds what slides only if it can
+// prove how much of it an iteration needs, and Halide 19 and 21 cannot where a tile begins
+// at a multiple of its loop instead of somewhere: unsharp then keeps 646 rows in place of
+// 16.
 func Specialized(p *pipeline.Pipeline, s schedule.Schedule) (schedule.Schedule, bool) {
 	i, ok := sizable(p)
 	if !ok {
