@@ -339,6 +339,7 @@ private:
         Expr body = Call::make(Int(32), "protuner_stage", all, Call::Extern);
 
         const Uses uses = uses_of(body, n.func.args());
+        for (Loop &l : stage.loops) l.chooses = uses.choosing.count(l.var) > 0;
         stage.vector_size = target.natural_vector_size(uses.narrowest);
         if (s == 0) {
             for (const Expr &v : stage.values) n.bytes_per_point += v.type().bytes();

@@ -81,6 +81,7 @@ struct Loop {
     bool pure = false, rvar = false;
     bool uses_parameter = false;  // as of Bound, where it is constant
     bool scatters = false;        // see follows_data
+    bool chooses = false;         // see Uses
     int pure_dim = -1;
     int computed_dim = -1;
     std::optional<std::pair<int64_t, int64_t>> constant;

@@ -26,6 +26,7 @@ class Look : public IRVisitor {
         uses.calls[op->name]++;
         uses.points[op->name] += share;
         if (op->is_intrinsic(Call::mux) && decided_by_loops(op->args[0])) {
+            chosen_by(op->args[0]);
             op->args[0].accept(this);
             for (size_t i = 1; i < op->args.size(); i++) at(op->args[i], 1.0 / (op->args.size() - 1));
         } else {
@@ -50,6 +51,7 @@ class Look : public IRVisitor {
             return;
         }
         const std::vector<const Select *> cases = by_value(op);
+        if (!cases.empty()) chosen_by(cases[0]->condition.as<EQ>()->a);
         if (cases.size() < 2) {
             IRVisitor::visit(op);
             return;
@@ -60,6 +62,14 @@ class Look : public IRVisitor {
             at(c->true_value, each);
         }
         at(cases.back()->false_value, each);
+    }
+
+    // Notes the loop that a value is chosen by.
+    void chosen_by(const Expr &e) {
+        const Variable *v = e.as<Variable>();
+        if (!v) return;
+        if (lets.contains(v->name)) return chosen_by(lets.get(v->name));
+        uses.choosing.insert(v->name);
     }
 
     // Looks at e, which so many of the points here need.

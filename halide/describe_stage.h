@@ -4,6 +4,7 @@
 #include "describe_graph.h"
 
 #include <map>
+#include <set>
 
 namespace protuner::description {
 
@@ -12,6 +13,7 @@ struct Uses {
     std::map<std::string, int> calls;  // by name, as often as they are written
     // The same, each for the share of points that make it where the loops decide that.
     std::map<std::string, double> points;
+    std::set<std::string> choosing;    // the loops that say which of several values is taken
     Halide::Type narrowest;            // of more than one bit
     bool pointwise = true;             // every load is at the Func's own arguments
 };

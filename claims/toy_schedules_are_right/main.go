@@ -34,7 +34,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins"} {
+		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "pair"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},
@@ -64,7 +64,7 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 	reached, seen := map[uint64]bool{}, map[string]bool{}
 	for _, cores := range []int{1, 2} {
 		o := space.Defaults(cores)
-		o.SliceLeast = 1
+		o.SliceLeast, o.Sized = 1, true
 		sp, err := space.New(p, o)
 		claim.Fail(err)
 		var walk func(s *space.State)
@@ -78,6 +78,9 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 				all := append(blocked(s), s)
 				for _, s := range all[:len(all):len(all)] {
 					all = append(all, pointByPoint(s)...)
+				}
+				if one, ok := sized(s); ok {
+					all = append(all, one)
 				}
 				for _, s := range append(all, sliced(s)...) {
 					if text := s.Schedule().String(); !seen[text] {
@@ -121,6 +124,15 @@ func sliced(s *space.State) []*space.State {
 		out = append(out, replayed(s, append(s.Trace(), by)))
 	}
 	return out
+}
+
+// sized is the state with a version for the estimated sizes.
+func sized(s *space.State) (*space.State, bool) {
+	d, ok := s.Space().Sizable()
+	if !ok {
+		return s, false
+	}
+	return replayed(s, append(s.Trace(), d)), true
 }
 
 // pointByPoint are the ways to scatter without vectors.

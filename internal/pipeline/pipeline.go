@@ -123,7 +123,10 @@ type Loop struct {
 	// Scatters says that a coordinate which is written to is looked up where the loop
 	// says: what neighbouring iterations write lies wherever the data have it.
 	Scatters bool `json:"scatters,omitempty"`
-	PureDim  int  `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
+	// Chooses says that the loop alone decides which of several values is computed, as
+	// where each of a few channels has a formula of its own.
+	Chooses bool `json:"chooses,omitempty"`
+	PureDim int  `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
 	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
 	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
 	// Max(d) of the region computed.

@@ -8,27 +8,40 @@ type Span struct {
 	Min, Step, Extent int64
 }
 
-// Specialized gives s with a second version of everything for when exactly one box of
-// its output is asked for, of inputs of exactly one size that are dense in memory. There
-// all sizes and strides are constants, as they are for a Generator that bounds its buffers;
-// anything else is computed as before. What is at root moves into the output's loop of
-// one iteration, which each version has its own of.
-//
-// The output is the only one of the pipeline, of one value, and pure. Dims are its
-// dimensions, of each of which spans has what is asked for.
-func (s Schedule) Specialized(output string, dims []string, spans []Span, inputs []Input) Schedule {
+// Version is a second version of a stage of an output, for when exactly one box of that
+// is asked for, of inputs that are dense in memory and lie in exactly one place each.
+type Version struct {
+	Func  string
+	Stage int
+	// Dims are the output's dimensions, of each of which Spans has what is asked for.
+	Dims   []string
+	Spans  []Span
+	Inputs []Input
+}
+
+// Specialized gives s with versions of stages of its outputs, of one value each. In them
+// all sizes and strides are constants, as they are for a Generator that bounds its
+// buffers; anything else is computed as before. What is at root moves into the loop of one
+// iteration of the output that inside names, which each version has its own of; inside is
+// "" for what stays at root, as everything does that more than one of an output's stages
+// or anything that stays needs.
+func (s Schedule) Specialized(versions []Version, inside func(fn string) (output string)) Schedule {
 	var out Schedule
-	var box []int64
-	for _, span := range spans {
-		box = append(box, span.Min, span.Step, span.Extent)
-	}
 	for _, d := range s.Directives {
-		if inner, ok := inside[d.Op]; ok && d.Func != output {
-			d.Op, d.At = inner, &Level{Func: output, Stage: AnyStage, Loop: Outermost}
+		if op, ok := inLoop[d.Op]; ok {
+			if output := inside(d.Func); output != "" {
+				d.Op, d.At = op, &Level{Func: output, Stage: AnyStage, Loop: Outermost}
+			}
 		}
 		out.Directives = append(out.Directives, d)
 	}
-	out.Directives = append(out.Directives, Directive{Op: Specialize, Func: output, Vars: dims, Ints: box, Inputs: inputs})
+	for _, v := range versions {
+		var box []int64
+		for _, span := range v.Spans {
+			box = append(box, span.Min, span.Step, span.Extent)
+		}
+		out.Directives = append(out.Directives, Directive{Op: Specialize, Func: v.Func, Stage: v.Stage, Vars: v.Dims, Ints: box, Inputs: v.Inputs})
+	}
 	return out
 }
 
@@ -44,7 +57,7 @@ func (s Schedule) General() Schedule {
 			continue
 		}
 		if d.At != nil && d.At.Loop == Outermost && special[d.At.Func] {
-			for root, inner := range inside {
+			for root, inner := range inLoop {
 				if d.Op == inner {
 					d.Op, d.At = root, nil
 					break
@@ -74,8 +87,8 @@ func (s Schedule) Slides() bool {
 	})
 }
 
-// inside is what directives become that mean the root, within a loop.
-var inside = map[Op]Op{ComputeRoot: ComputeAt, StoreRoot: StoreAt, HoistStorageRoot: HoistStorage}
+// inLoop is what directives become that mean the root, within a loop.
+var inLoop = map[Op]Op{ComputeRoot: ComputeAt, StoreRoot: StoreAt, HoistStorageRoot: HoistStorage}
 
 // span is what a Specialize asks for of its i-th dimension.
 func (d Directive) span(i int) (Span, bool) {

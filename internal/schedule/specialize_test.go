@@ -16,8 +16,9 @@ gray.compute_at(output, yi)
 gray.store_root()
 ratio.compute_at(output, yi)
 `)
-	special := plain.Specialized("output", []string{"x", "y", "c"}, []Span{{0, 0, 1536}, {3, 64, 2560}, {0, 0, 3}},
-		[]Input{{Name: "input", Box: []int64{-2, 1540, -8, 2560}}, {Name: "lut", Box: []int64{0, 256}}})
+	special := plain.Specialized([]Version{{Func: "output", Dims: []string{"x", "y", "c"}, Spans: []Span{{0, 0, 1536}, {3, 64, 2560}, {0, 0, 3}},
+		Inputs: []Input{{Name: "input", Box: []int64{-2, 1540, -8, 2560}}, {Name: "lut", Box: []int64{0, 256}}}}},
+		func(string) string { return "output" })
 	want := `kernel.compute_at(output, __outermost)
 output.split(y, yo, yi, 32)
 output.parallel(yo)

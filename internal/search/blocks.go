@@ -54,7 +54,7 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	}
 	switch {
 	case len(p.blocks[f]) > 0 && m.rng.Intn(4) == 0:
-	case l.extent <= fewChannels:
+	case p.isChannels(l):
 		factor = l.extent
 	default:
 		factor = factors[m.rng.Intn(len(factors))]
@@ -80,8 +80,14 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 	return out
 }
 
-// fewChannels is how long a dimension is that is unrolled whole.
-const fewChannels = 4
+// isChannels holds for a loop over a dimension that is short enough to be unrolled whole:
+// fewChannels long, or manyChannels where that is how many formulas some Func has, one for
+// each.
+func (p *plan) isChannels(l scalarLoop) bool {
+	return l.extent <= fewChannels || l.extent <= manyChannels && p.sp.Chosen(l.extent)
+}
+
+const fewChannels, manyChannels = 4, 8
 
 // channels unrolls the dimension of few channels of those of the Funcs that have one, so
 // that what these have in common is computed once. False where none has any.
@@ -89,7 +95,7 @@ func (p *plan) channels(funcs []int) bool {
 	done := false
 	for _, f := range funcs {
 		for _, l := range p.scalarLoops(f) {
-			if l.extent <= fewChannels {
+			if p.isChannels(l) {
 				p.unroll(f, l.dim, l.extent)
 				done = true
 			}

@@ -300,6 +300,25 @@ func TestPrototypesOfChannels(t *testing.T) {
 	}
 }
 
+// Of eight formulas, one for each of eight coefficients, all are computed together; of the
+// images of a batch, of which there are as few, no more than four.
+func TestPrototypesOfFormulas(t *testing.T) {
+	for name, want := range map[string]bool{"dct.h21": true, "conv_layer.h21": false} {
+		sp := newSpace(t, name, 2)
+		most := int64(0)
+		for _, c := range Prototypes(sp) {
+			if strings.Contains(c.Origin, "-channels") {
+				for _, d := range c.State.Blocks() {
+					most = max(most, d.Factor)
+				}
+			}
+		}
+		if most > 4 != want {
+			t.Errorf("%s: %d at a time", name, most)
+		}
+	}
+}
+
 // Histograms are written point by point in prototypes and every other schedule given, and
 // in vectors again where a move has it so.
 func TestScatteringPointByPoint(t *testing.T) {

@@ -1,5 +1,7 @@
 package space
 
+import "slices"
+
 // What a search needs to know of the pipeline to make up decisions of its own.
 
 // Funcs is how many Funcs there are, inputs included; they are numbered with
@@ -76,6 +78,24 @@ func (sp *Space) Upstream(f int) []int {
 	for g := range sp.nodes {
 		if all.has(g) && !sp.nodes[g].given {
 			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// Chosen says whether some Func has a dimension of so many points by which its value is
+// chosen (pipeline.Loop.Chooses).
+func (sp *Space) Chosen(extent int64) bool { return slices.Contains(sp.chosen, extent) }
+
+// findChosen lists the extents of such dimensions.
+func (sp *Space) findChosen() []int64 {
+	var out []int64
+	for f := range sp.nodes {
+		extents := sp.Extents(f, 0)
+		for i, l := range sp.nodes[f].Stages[0].Loops {
+			if l.Chooses {
+				out = append(out, extents[i])
+			}
 		}
 	}
 	return out

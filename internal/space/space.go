@@ -34,6 +34,7 @@ type Space struct {
 	atRoot []atomic.Pointer[Bound]
 	levels []atomic.Pointer[computed] // at root, by Func: lists
 	start  *State
+	chosen []int64                            // see Chosen
 	tiled  [1 << 12]atomic.Pointer[tilingSet] // by hash
 
 	slicingOnce sync.Once
@@ -232,6 +233,7 @@ func (sp *Space) derive() {
 	for i := range sp.stages {
 		sp.stages[i].unrolled = sp.unrollLimit(&sp.stages[i])
 	}
+	sp.chosen = sp.findChosen()
 }
 
 // unrollLimit is how many vectors of a stage are unrolled at most.

@@ -126,6 +126,29 @@ public:
     }
 };
 
+// Two outputs that share a Func, of which one is a reduction and reads another Func of
+// its own.
+class Pair : public Generator<Pair> {
+public:
+    Input<Buffer<int32_t, 2>> input{"input"};
+    Output<Buffer<int32_t, 1>> sums{"sums"};
+    Output<Buffer<int32_t, 1>> steps{"steps"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom r(0, 3, "r");
+        Func shared("shared"), own("own");
+        shared(x) = input(x, 0) - input(x + 1, 0);
+        own(x, y) = input(x, y) * input(x + 2, y);
+        sums(x) = shared(x);
+        sums(x) += own(x, r);
+        steps(x) = shared(x) + shared(x + 1);
+        input.set_estimates({{0, 18}, {0, 3}});
+        sums.set_estimates({{0, 16}});
+        steps.set_estimates({{0, 16}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
@@ -135,3 +158,4 @@ HALIDE_REGISTER_GENERATOR(Sums, sums)
 HALIDE_REGISTER_GENERATOR(Channels, channels)
 HALIDE_REGISTER_GENERATOR(Taps, taps)
 HALIDE_REGISTER_GENERATOR(Bins, bins)
+HALIDE_REGISTER_GENERATOR(Pair, pair)
