@@ -2,7 +2,7 @@
 // decisions lead to compiles under real Halide and computes what a schedule without
 // any loop transformed does, under every Halide tested, for one core and for two; and so
 // does each with register blocks of two and of three over each dimension and over both,
-// slice by slice, and scattering point by point.
+// slice by slice, scattering point by point, and with a version for the estimated sizes.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
 package main

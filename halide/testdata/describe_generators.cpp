@@ -359,8 +359,33 @@ public:
     }
 };
 
+// Products of slopes, each by a formula of its own, and their sums along columns; and sums
+// of as many images, of which none has.
+class Formulas : public Generator<Formulas> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        Func slope_x("slope_x"), slope_y("slope_y"), product("product"), sums("sums"), images("images");
+        slope_x(x, y) = input(x + 1, y, 0) - input(x, y, 0);
+        slope_y(x, y) = input(x, y + 1, 0) - input(x, y, 0);
+        Expr a = slope_x(x, y), b = slope_y(x, y);
+        product(x, y, c) = mux(c, {a * a, a * b, b * b, a, b});
+        sums(x, y, c) = product(x, y, c) + product(x, y + 1, c);
+        images(x, y, c) = input(x, y, c) + input(x, y + 1, c);
+        Expr sum = 0.0f;
+        for (int i = 0; i < 5; i++) sum = sum * sums(x, y, i) + images(x, y, i);
+        output(x, y) = sum;
+        input.set_estimates({{0, 1001}, {0, 1002}, {0, 5}});
+        output.set_estimates({{0, 1000}, {0, 1000}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Formulas, formulas)
 HALIDE_REGISTER_GENERATOR(Shares, shares)
 HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)
 HALIDE_REGISTER_GENERATOR(MultiOutput, multi_output)

@@ -54,7 +54,7 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	}
 	switch {
 	case len(p.blocks[f]) > 0 && m.rng.Intn(4) == 0:
-	case p.isChannels(l):
+	case p.isChannels(f, l):
 		factor = l.extent
 	default:
 		factor = factors[m.rng.Intn(len(factors))]
@@ -80,11 +80,10 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 	return out
 }
 
-// isChannels holds for a loop over a dimension that is short enough to be unrolled whole:
-// fewChannels long, or manyChannels where that is how many formulas some Func has, one for
-// each.
-func (p *plan) isChannels(l scalarLoop) bool {
-	return l.extent <= fewChannels || l.extent <= manyChannels && p.sp.Chosen(l.extent)
+// isChannels holds for a loop of f over a dimension that is short enough to be unrolled
+// whole: fewChannels long, or manyChannels where each of them has a formula of its own.
+func (p *plan) isChannels(f int, l scalarLoop) bool {
+	return l.extent <= fewChannels || l.extent <= manyChannels && p.sp.Chosen(f, l.dim)
 }
 
 const fewChannels, manyChannels = 4, 8
@@ -95,7 +94,7 @@ func (p *plan) channels(funcs []int) bool {
 	done := false
 	for _, f := range funcs {
 		for _, l := range p.scalarLoops(f) {
-			if p.isChannels(l) {
+			if p.isChannels(f, l) {
 				p.unroll(f, l.dim, l.extent)
 				done = true
 			}

@@ -1,7 +1,5 @@
 package space
 
-import "slices"
-
 // What a search needs to know of the pipeline to make up decisions of its own.
 
 // Funcs is how many Funcs there are, inputs included; they are numbered with
@@ -83,22 +81,41 @@ func (sp *Space) Upstream(f int) []int {
 	return out
 }
 
-// Chosen says whether some Func has a dimension of so many points by which its value is
-// chosen (pipeline.Loop.Chooses).
-func (sp *Space) Chosen(extent int64) bool { return slices.Contains(sp.chosen, extent) }
+// Chosen says whether Func f, or one that it reads point for point, has a formula of its
+// own for each point of dimension dim (pipeline.Loop.Chooses).
+func (sp *Space) Chosen(f, dim int) bool { return sp.nodes[f].chosen[dim] }
 
-// findChosen lists the extents of such dimensions.
-func (sp *Space) findChosen() []int64 {
-	var out []int64
-	for f := range sp.nodes {
+// findChosen marks such dimensions.
+func (sp *Space) findChosen() {
+	for f := len(sp.nodes) - 1; f >= 0; f-- { // producers first
+		n := &sp.nodes[f]
+		n.chosen = make([]bool, n.dims)
 		extents := sp.Extents(f, 0)
-		for i, l := range sp.nodes[f].Stages[0].Loops {
-			if l.Chooses {
-				out = append(out, extents[i])
+		for i, l := range n.Stages[0].Loops {
+			if l.PureDim >= 0 {
+				n.chosen[l.PureDim] = l.Chooses || sp.followsChosen(f, i, extents[i])
 			}
 		}
 	}
-	return out
+}
+
+// followsChosen holds where a loop of the pure stage of f, so long, goes through all of a
+// dimension that another Func is chosen by, one by one.
+func (sp *Space) followsChosen(f, loop int, extent int64) bool {
+	for _, e := range sp.nodes[f].Stages[0].Edges {
+		read := sp.Extents(e.Producer, 0)
+		for i, l := range sp.nodes[e.Producer].Stages[0].Loops {
+			if l.PureDim < 0 || !sp.nodes[e.Producer].chosen[l.PureDim] || read[i] != extent {
+				continue
+			}
+			for _, j := range e.Jacobians {
+				if c := j.Coeffs[l.PureDim][loop]; c.Den != 0 && c.Num == c.Den {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // RowsLoop picks the loop of a stage along which to cut strips: the longest pure one

@@ -57,6 +57,7 @@ type node struct {
 	given      bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces    bool      // has a stage with reduction loops
 	scattering []int     // see Scattering
+	chosen     []bool    // see Chosen, by dimension
 }
 
 // consumer is one edge from the consumer's side.
@@ -233,7 +234,7 @@ func (sp *Space) derive() {
 	for i := range sp.stages {
 		sp.stages[i].unrolled = sp.unrollLimit(&sp.stages[i])
 	}
-	sp.chosen = sp.findChosen()
+	sp.findChosen()
 }
 
 // unrollLimit is how many vectors of a stage are unrolled at most.
