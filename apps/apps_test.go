@@ -28,11 +28,13 @@ var every = map[string][]func(*rand.Rand) trial{
 	"mat_mul":                  {matMul},
 	"max_filter":               {maxFilter},
 	"nl_means":                 {nlMeans},
+	"optical_flow":             {opticalFlow},
 	"resnet50":                 {resnetBlockEnd, resnetStem},
 	"sobel":                    {sobel},
 	"softmax":                  {softmax},
 	"stencil_chain":            {stencilChain},
 	"unsharp":                  {unsharp},
+	"yuv420":                   {yuvLuma, yuvChroma},
 }
 
 func param(name, value string) []bridge.Param { return []bridge.Param{{Name: name, Value: value}} }

@@ -275,6 +275,54 @@ func sobel(r *rand.Rand) trial {
 	}
 }
 
+func yuvTrial(r *rand.Rand, of string) trial {
+	in := random(r, "u1", 128, 72, 3)
+	weighed := func(x, y int, red, green, blue float64) float64 {
+		return math.Floor((red*in.at(x, y, 0) + green*in.at(x, y, 1) + blue*in.at(x, y, 2) + 128) / 256)
+	}
+	luma, chroma := blank("u1", 128, 72), blank("u1", 64, 36, 2)
+	tr := trial{name: "/" + of, buffers: map[string]*image{"input": in}, of: of}
+	if of == "luma" {
+		tr.output, tr.others = luma, map[string]*image{"chroma": chroma}
+		tr.want = func(at []int) float64 { return weighed(at[0], at[1], 66, 129, 25) + 16 }
+		return tr
+	}
+	tr.output, tr.others = chroma, map[string]*image{"luma": luma}
+	tr.want = func(at []int) float64 {
+		weights := [][]float64{{-38, -74, 112}, {112, -94, -18}}[at[2]]
+		var sum float64
+		for i := range 4 {
+			sum += weighed(2*at[0]+i%2, 2*at[1]+i/2, weights[0], weights[1], weights[2])
+		}
+		return math.Floor(sum/4) + 128
+	}
+	return tr
+}
+
+func yuvLuma(r *rand.Rand) trial { return yuvTrial(r, "luma") }
+
+func yuvChroma(r *rand.Rand) trial { return yuvTrial(r, "chroma") }
+
+func opticalFlow(r *rand.Rand) trial {
+	before, after := wavy(r, 100, 70), wavy(r, 100, 70)
+	return trial{
+		buffers: map[string]*image{"before": before, "after": after}, output: blank("f4", 100, 70, 2),
+		want: func(at []int) float64 {
+			var xx, xy, yy, xt, yt float64
+			for i := range 25 {
+				x, y := at[0]+i%5-2, at[1]+i/5-2
+				dx := (before.near(x+1, y) - before.near(x-1, y)) / 2
+				dy := (before.near(x, y+1) - before.near(x, y-1)) / 2
+				dt := after.near(x, y) - before.near(x, y)
+				xx, xy, yy, xt, yt = xx+dx*dx, xy+dx*dy, yy+dy*dy, xt+dx*dt, yt+dy*dt
+			}
+			determinant := xx*yy - xy*xy + 1e-3
+			return []float64{xy*yt - yy*xt, xy*xt - xx*yt}[at[2]] / determinant
+		},
+		relative: 1e-3, absolute: 1e-4,
+	}
+}
+
 func dct(r *rand.Rand) trial {
 	in, quantum := random(r, "u1", 64, 40), random(r, "u1", 8, 8)
 	quantum.v[5] = 0

@@ -20,7 +20,7 @@ func convLayer(r *rand.Rand) trial {
 	filter := signed(random(r, "f4", channels, taps, taps, channels))
 	bias := random(r, "f4", channels)
 	return trial{
-		buffers: map[string]*image{"input": in, "filter": filter, "bias": bias}, output: blank("f4", channels, 100, 80, 5),
+		buffers: map[string]*image{"input": in, "filter": filter, "bias": bias}, of: "relu", output: blank("f4", channels, 100, 80, 5),
 		want: func(at []int) float64 {
 			sum := bias.at(at[0])
 			for k := range channels {

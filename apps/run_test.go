@@ -3,6 +3,7 @@
 package apps
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -149,7 +150,9 @@ type trial struct {
 	params  []bridge.Param
 	buffers map[string]*image
 	scalars map[string]float64
+	of      string                   // the output that is looked at; empty: "output"
 	output  *image                   // its type and extents; the values are not used
+	others  map[string]*image        // outputs besides, likewise
 	from    []int                    // its first point; nil: the origin
 	want    func(at []int) float64   // the value at a point
 	anyOf   []func(at []int) float64 // instead of want: one of them has to be right throughout
@@ -172,12 +175,11 @@ var halideDir = sync.OnceValues(func() (string, error) {
 func check(t *testing.T, app string, tr trial) {
 	dir := t.TempDir()
 	program := program(t, app, tr.params)
-	name := "output"
-	if app == "conv_layer" {
-		name = "relu"
-	}
 	out := filepath.Join(dir, "out")
-	args := []string{name + "=" + out + shape(tr.from, tr.output.n)}
+	args := []string{cmp.Or(tr.of, "output") + "=" + out + shape(tr.from, tr.output.n)}
+	for name, m := range tr.others {
+		args = append(args, name+"="+filepath.Join(dir, name)+shape(nil, m.n))
+	}
 	for name, m := range tr.buffers {
 		path := filepath.Join(dir, name)
 		if err := m.write(path); err != nil {

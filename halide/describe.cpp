@@ -176,6 +176,7 @@ Json func_json(const Scheduler &scheduler, const Node &n) {
     set_if(j, "wrapper", n.wrapper);
     set_if(j, "pointwise", n.pointwise);
     set_if(j, "boundary_condition", n.boundary_condition);
+    set_if(j, "copy", n.copy);
     set_if(j, "extern", f.has_extern_definition());
     set_if(j, "must_root", n.must_root);
     set_if(j, "must_inline", n.must_inline);

@@ -348,6 +348,7 @@ private:
         n.vector_size = std::max(n.vector_size, stage.vector_size);
         n.pointwise = !n.func.has_update_definition();
         n.boundary_condition = n.pointwise && starts_with(n.func.name(), "repeat_edge");
+        n.copy = is_copy(n.func);
 
         Scope<Interval> scope;
         scope.set_containing_scope(&pure_scope);

@@ -114,7 +114,7 @@ struct Node {
     std::string name;  // as directives call it
     int64_t bytes_per_point = 0;
     int vector_size = 1;
-    bool input = false, output = false, wrapper = false, pointwise = false, boundary_condition = false;
+    bool input = false, output = false, wrapper = false, pointwise = false, boundary_condition = false, copy = false;
     std::string must_root, must_inline;
     std::vector<int> innermost_dims;
     std::vector<std::array<int64_t, 3>> estimate;  // min, max, constant

@@ -224,6 +224,31 @@ public:
     explicit FindLookup(const std::string &loop) : loop(loop) {}
 };
 
+// Finds what makes a coordinate more than its own argument moved: other arguments, data.
+class FindOthers : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+
+    void visit(const Variable *op) override {
+        found = found || (op->name != own && std::find(args.begin(), args.end(), op->name) != args.end());
+        auto let = lets.find(op->name);
+        if (let != lets.end()) include(let->second);
+    }
+    void visit(const Call *op) override {
+        found = found || op->call_type == Call::Halide || op->call_type == Call::Image;
+        if (!found) IRGraphVisitor::visit(op);
+    }
+
+    const std::vector<std::string> &args;
+    const std::map<std::string, Expr> &lets;
+    const std::string own;
+
+public:
+    bool found = false;
+
+    FindOthers(const std::vector<std::string> &args, const std::map<std::string, Expr> &lets, size_t d)
+        : args(args), lets(lets), own(d < args.size() ? args[d] : "") {}
+};
+
 // Far more than the definitions of ordinary pipelines, far less than takes long.
 constexpr double kMaxTree = 1e6;
 
@@ -263,6 +288,37 @@ bool is_associative(const std::string &func, const Stage &stage) {
     } catch (const Halide::Error &) {
         return false;
     }
+}
+
+bool is_copy(const Function &f) {
+    if (f.has_extern_definition() || f.has_update_definition() || f.outputs() != 1) return false;
+    Expr value = f.values()[0];
+    std::map<std::string, Expr> lets;
+    for (;;) {
+        if (const Let *let = value.as<Let>()) {
+            lets[let->name] = let->value;
+            value = let->body;
+        } else if (const Cast *cast = value.as<Cast>()) {
+            value = cast->value;
+        } else if (const Select *select = value.as<Select>()) {
+            // One of them is what there is outside.
+            const bool constant = is_const(select->true_value);
+            if (!constant && !is_const(select->false_value)) return false;
+            value = constant ? select->false_value : select->true_value;
+        } else if (const Call *likely = Call::as_intrinsic(value, {Call::likely, Call::likely_if_innermost})) {
+            value = likely->args[0];
+        } else {
+            break;
+        }
+    }
+    const Call *load = value.as<Call>();
+    if (!load || (load->call_type != Call::Halide && load->call_type != Call::Image)) return false;
+    for (size_t d = 0; d < load->args.size(); d++) {
+        FindOthers others(f.args(), lets, d);
+        load->args[d].accept(&others);
+        if (others.found) return false;
+    }
+    return true;
 }
 
 bool follows_data(const Expr &coordinate, const std::string &loop) {

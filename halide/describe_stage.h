@@ -20,6 +20,10 @@ struct Uses {
 
 Uses uses_of(const Halide::Expr &body, const std::vector<std::string> &args);
 
+// Whether a Func's values are those of another one or of an input, moved along its
+// dimensions or repeated, or a constant.
+bool is_copy(const Halide::Internal::Function &f);
+
 // The same expression without promises about bare variables, which rfactor makes
 // from Halide 21 on: they are always kept, and hide how loads follow the loops.
 Halide::Expr without_promises(const Halide::Expr &e);

@@ -383,8 +383,33 @@ public:
     }
 };
 
+// Funcs of which all is somebody else's, only elsewhere, and three that are more than that.
+class Copies : public Generator<Copies> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Input<Buffer<int32_t, 1>> places{"places"};
+    Output<Buffer<int32_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func mirrored = BoundaryConditions::mirror_interior(input);
+        Func outside = BoundaryConditions::constant_exterior(input, 7);
+        Func moved("moved"), turned("turned"), placed("placed"), scaled("scaled");
+        moved(x, y) = cast<int32_t>(input(x + 3, y / 2));
+        turned(x, y) = cast<int32_t>(input(y, x));
+        placed(x, y) = cast<int32_t>(input(clamp(places(x), 0, 99), y));
+        scaled(x, y) = 2 * cast<int32_t>(input(x + 1, y));
+        output(x, y) = cast<int32_t>(mirrored(x - 1, y) + mirrored(x + 1, y)) + cast<int32_t>(outside(x, y - 1) + outside(x, y + 1));
+        for (Func f : {moved, turned, placed, scaled}) output(x, y) += f(x, y) * f(x, y + 1);
+        input.set_estimates({{0, 104}, {0, 104}});
+        places.set_estimates({{0, 100}});
+        output.set_estimates({{0, 100}, {0, 100}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Copies, copies)
 HALIDE_REGISTER_GENERATOR(Formulas, formulas)
 HALIDE_REGISTER_GENERATOR(Shares, shares)
 HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)

@@ -58,7 +58,11 @@ type Func struct {
 	Wrapper           bool     `json:"wrapper,omitempty"`
 	Pointwise         bool     `json:"pointwise,omitempty"`
 	BoundaryCondition bool     `json:"boundary_condition,omitempty"`
-	Extern            bool     `json:"extern,omitempty"`
+	// Copy says that its values are those of another Func, moved along its dimensions or
+	// repeated, or a constant: shifts, all boundary conditions, conversions. Wrappers and
+	// what Adams et al. call a boundary condition are copies too.
+	Copy   bool `json:"copy,omitempty"`
+	Extern bool `json:"extern,omitempty"`
 	// MustRoot gives the reason why this Func can only be computed at root
 	// (extern stages and what they read, whose regions are known only when they
 	// run, and Funcs read at coordinates without bounds); empty if free. The edges

@@ -34,7 +34,6 @@ type Space struct {
 	atRoot []atomic.Pointer[Bound]
 	levels []atomic.Pointer[computed] // at root, by Func: lists
 	start  *State
-	chosen []int64                            // see Chosen
 	tiled  [1 << 12]atomic.Pointer[tilingSet] // by hash
 
 	slicingOnce sync.Once
