@@ -21,7 +21,7 @@ public:
         };
         luma(x, y) = cast<uint8_t>(weighed(66, 129, 25) + 16);
         Func difference("difference");
-        difference(x, y, c) = cast<int16_t>(mux(c, {weighed(-38, -74, 112), weighed(112, -94, -18)}));
+        difference(x, y, c) = cast<int16_t>(select(c == 0, weighed(-38, -74, 112), weighed(112, -94, -18)));
         Expr sum = difference(2 * x, 2 * y, c) + difference(2 * x + 1, 2 * y, c) +
                    difference(2 * x, 2 * y + 1, c) + difference(2 * x + 1, 2 * y + 1, c);
         chroma(x, y, c) = cast<uint8_t>(sum / 4 + 128);
