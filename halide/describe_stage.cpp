@@ -224,12 +224,14 @@ public:
     explicit FindLookup(const std::string &loop) : loop(loop) {}
 };
 
-// Finds what makes a coordinate more than its own argument moved: other arguments, data.
-class FindOthers : public IRGraphVisitor {
+// Finds loads, in what names stand for too.
+class FindLoad : public IRGraphVisitor {
+    const std::map<std::string, Expr> &lets;
+
+protected:
     using IRGraphVisitor::visit;
 
     void visit(const Variable *op) override {
-        found = found || (op->name != own && std::find(args.begin(), args.end(), op->name) != args.end());
         auto let = lets.find(op->name);
         if (let != lets.end()) include(let->second);
     }
@@ -238,15 +240,28 @@ class FindOthers : public IRGraphVisitor {
         if (!found) IRGraphVisitor::visit(op);
     }
 
-    const std::vector<std::string> &args;
-    const std::map<std::string, Expr> &lets;
-    const std::string own;
-
 public:
     bool found = false;
 
+    explicit FindLoad(const std::map<std::string, Expr> &lets) : lets(lets) {}
+};
+
+// Finds what makes a coordinate more than its own argument moved: others of the Func's
+// arguments, data.
+class FindOthers : public FindLoad {
+    using FindLoad::visit;
+
+    void visit(const Variable *op) override {
+        found = found || (op->name != own && std::find(args.begin(), args.end(), op->name) != args.end());
+        FindLoad::visit(op);
+    }
+
+    const std::vector<std::string> &args;
+    const std::string own;
+
+public:
     FindOthers(const std::vector<std::string> &args, const std::map<std::string, Expr> &lets, size_t d)
-        : args(args), lets(lets), own(d < args.size() ? args[d] : "") {}
+        : FindLoad(lets), args(args), own(d < args.size() ? args[d] : "") {}
 };
 
 // Far more than the definitions of ordinary pipelines, far less than takes long.
@@ -303,7 +318,9 @@ bool is_copy(const Function &f) {
         } else if (const Select *select = value.as<Select>()) {
             // One of them is what there is outside.
             const bool constant = is_const(select->true_value);
-            if (!constant && !is_const(select->false_value)) return false;
+            FindLoad load(lets);
+            select->condition.accept(&load);
+            if (load.found || (!constant && !is_const(select->false_value))) return false;
             value = constant ? select->false_value : select->true_value;
         } else if (const Call *likely = Call::as_intrinsic(value, {Call::likely, Call::likely_if_innermost})) {
             value = likely->args[0];

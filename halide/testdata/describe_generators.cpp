@@ -383,7 +383,7 @@ public:
     }
 };
 
-// Funcs of which all is somebody else's, only elsewhere, and three that are more than that.
+// Funcs of which all is somebody else's, only elsewhere, and four that are more than that.
 class Copies : public Generator<Copies> {
 public:
     Input<Buffer<uint8_t, 2>> input{"input"};
@@ -394,13 +394,14 @@ public:
         Var x("x"), y("y");
         Func mirrored = BoundaryConditions::mirror_interior(input);
         Func outside = BoundaryConditions::constant_exterior(input, 7);
-        Func moved("moved"), turned("turned"), placed("placed"), scaled("scaled");
+        Func moved("moved"), turned("turned"), placed("placed"), scaled("scaled"), cut("cut");
         moved(x, y) = cast<int32_t>(input(x + 3, y / 2));
         turned(x, y) = cast<int32_t>(input(y, x));
         placed(x, y) = cast<int32_t>(input(clamp(places(x), 0, 99), y));
         scaled(x, y) = 2 * cast<int32_t>(input(x + 1, y));
+        cut(x, y) = cast<int32_t>(select(input(x, y) > input(x + 1, y), 0, input(x + 2, y)));
         output(x, y) = cast<int32_t>(mirrored(x - 1, y) + mirrored(x + 1, y)) + cast<int32_t>(outside(x, y - 1) + outside(x, y + 1));
-        for (Func f : {moved, turned, placed, scaled}) output(x, y) += f(x, y) * f(x, y + 1);
+        for (Func f : {moved, turned, placed, scaled, cut}) output(x, y) += f(x, y) * f(x, y + 1);
         input.set_estimates({{0, 104}, {0, 104}});
         places.set_estimates({{0, 100}});
         output.set_estimates({{0, 100}, {0, 100}});

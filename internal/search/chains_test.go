@@ -321,11 +321,11 @@ func TestPrototypesOfFormulas(t *testing.T) {
 }
 
 // Copies are light, boundary conditions of any kind and what is moved; what is turned
-// round, looked up or computed is not.
+// round, looked up, computed or chosen by data is not.
 func TestLightCopies(t *testing.T) {
 	sp := newSpace(t, "copies.h21", 2)
 	for name, want := range map[string]bool{
-		"mirror_interior": true, "constant_exterior": true, "moved": true, "turned": false, "placed": false, "scaled": false,
+		"mirror_interior": true, "constant_exterior": true, "moved": true, "turned": false, "placed": false, "scaled": false, "cut": false,
 	} {
 		if f := funcs(t, sp, name)[0]; isLight(sp, f) != want {
 			t.Errorf("%s is light: %v", name, !want)
