@@ -7,6 +7,10 @@ using namespace Halide::Internal;
 
 namespace {
 
+bool is_load(const Call *c) {
+    return c->call_type == Call::Halide || c->call_type == Call::Image;
+}
+
 class Look : public IRVisitor {
     using IRVisitor::visit;
 
@@ -33,7 +37,7 @@ class Look : public IRVisitor {
             IRVisitor::visit(op);
         }
         see(op->type);
-        if (op->call_type != Call::Halide && op->call_type != Call::Image) return;
+        if (!is_load(op)) return;
         uses.pointwise &= op->args.size() == args.size();
         for (size_t i = 0; uses.pointwise && i < args.size(); i++) {
             const Variable *v = op->args[i].as<Variable>();
@@ -211,8 +215,7 @@ class FindLookup : public IRGraphVisitor {
     using IRGraphVisitor::visit;
 
     void visit(const Call *op) override {
-        bool load = op->call_type == Call::Halide || op->call_type == Call::Image;
-        found = found || (load && expr_uses_var(op, loop));
+        found = found || (is_load(op) && expr_uses_var(op, loop));
         if (!found) IRGraphVisitor::visit(op);
     }
 
@@ -236,7 +239,7 @@ protected:
         if (let != lets.end()) include(let->second);
     }
     void visit(const Call *op) override {
-        found = found || op->call_type == Call::Halide || op->call_type == Call::Image;
+        found = found || is_load(op);
         if (!found) IRGraphVisitor::visit(op);
     }
 
@@ -329,7 +332,7 @@ bool is_copy(const Function &f) {
         }
     }
     const Call *load = value.as<Call>();
-    if (!load || (load->call_type != Call::Halide && load->call_type != Call::Image)) return false;
+    if (!load || !is_load(load)) return false;
     for (size_t d = 0; d < load->args.size(); d++) {
         FindOthers others(f.args(), lets, d);
         load->args[d].accept(&others);

@@ -35,23 +35,20 @@ func sizable(p *pipeline.Pipeline) []int {
 func hosts(p *pipeline.Pipeline, outputs []int) []Reader {
 	nowhere := Reader{Func: -1}
 	out := make([]Reader, len(p.Funcs))
-	needed := make([][]Reader, len(p.Funcs)) // what each is needed for, of those before it
-	for f := range p.Funcs {                 // consumers come before producers
+	for f, readers := range p.Readers() { // consumers come before producers
 		out[f] = nowhere
-		if n := needed[f]; len(n) > 0 && !slices.ContainsFunc(n, func(r Reader) bool { return r != n[0] }) {
-			out[f] = n[0]
-		}
-		for s := range p.Funcs[f].Stages {
-			reader := out[f]
-			if p.Funcs[f].Output {
-				reader = nowhere
-				if slices.Contains(outputs, f) {
-					reader = Reader{f, s}
-				}
+		for i, r := range readers {
+			host := out[r.Func]
+			if slices.Contains(outputs, r.Func) {
+				host = Reader{r.Func, r.Stage}
+			} else if p.Funcs[r.Func].Output {
+				host = nowhere
 			}
-			for _, e := range p.Funcs[f].Stages[s].Edges {
-				needed[e.Producer] = append(needed[e.Producer], reader)
+			if i > 0 && host != out[f] {
+				out[f] = nowhere
+				break
 			}
+			out[f] = host
 		}
 	}
 	return out
