@@ -376,14 +376,15 @@ public:
         sums(x, y, c) = product(x, y, c) + product(x, y + 1, c);
         images(x, y, c) = input(x, y, c) + input(x, y + 1, c);
         Expr sum = 0.0f;
-        for (int i = 0; i < 5; i++) sum = sum * sums(x, y, i) + images(x, y, i);
+        for (int i = 0; i < 5; i++) sum = sum * (sums(x, y, i) - sums(x + 1, y, i)) + images(x, y, i) * images(x + 1, y, i);
         output(x, y) = sum;
-        input.set_estimates({{0, 1001}, {0, 1002}, {0, 5}});
+        input.set_estimates({{0, 1002}, {0, 1002}, {0, 5}});
         output.set_estimates({{0, 1000}, {0, 1000}});
     }
 };
 
-// Funcs of which all is somebody else's, only elsewhere, and four that are more than that.
+// Funcs of which all is somebody else's, only elsewhere, and four that are more than that;
+// and one of whose rows every other one is read by one stage, the rest by another.
 class Copies : public Generator<Copies> {
 public:
     Input<Buffer<uint8_t, 2>> input{"input"};
@@ -394,14 +395,16 @@ public:
         Var x("x"), y("y");
         Func mirrored = BoundaryConditions::mirror_interior(input);
         Func outside = BoundaryConditions::constant_exterior(input, 7);
-        Func moved("moved"), turned("turned"), placed("placed"), scaled("scaled"), cut("cut");
+        Func moved("moved"), turned("turned"), placed("placed"), scaled("scaled"), cut("cut"), rows("rows");
         moved(x, y) = cast<int32_t>(input(x + 3, y / 2));
         turned(x, y) = cast<int32_t>(input(y, x));
         placed(x, y) = cast<int32_t>(input(clamp(places(x), 0, 99), y));
         scaled(x, y) = 2 * cast<int32_t>(input(x + 1, y));
         cut(x, y) = cast<int32_t>(select(input(x, y) > input(x + 1, y), 0, input(x + 2, y)));
-        output(x, y) = cast<int32_t>(mirrored(x - 1, y) + mirrored(x + 1, y)) + cast<int32_t>(outside(x, y - 1) + outside(x, y + 1));
+        rows(x, y) = 3 * cast<int32_t>(input(x, y / 2));
+        output(x, y) = cast<int32_t>(mirrored(x - 1, y) + mirrored(x + 1, y)) + cast<int32_t>(outside(x, y - 1) + outside(x, y + 1)) + rows(x, 2 * y);
         for (Func f : {moved, turned, placed, scaled, cut}) output(x, y) += f(x, y) * f(x, y + 1);
+        output(x, y) += rows(x, 2 * y + 1);
         input.set_estimates({{0, 104}, {0, 104}});
         places.set_estimates({{0, 100}});
         output.set_estimates({{0, 100}, {0, 100}});

@@ -333,6 +333,23 @@ func TestLightCopies(t *testing.T) {
 	}
 }
 
+// What one stage calls once for each of its points is light, by however many calls: the four
+// of a mosaic's cell, two slices at a time. Two stages of one Func may be long apart.
+func TestLightOncePerPoint(t *testing.T) {
+	for _, c := range []struct {
+		golden, name string
+		want         bool
+	}{
+		{"camera_pipe.h21", "denoised", true}, {"bilateral_grid.h21", "slice", true},
+		{"camera_pipe.h21", "quads", false}, {"hist.h21", "luma", false}, {"copies.h21", "rows", false},
+	} {
+		sp := newSpace(t, c.golden, 2)
+		if f := funcs(t, sp, c.name)[0]; isLight(sp, f) != c.want {
+			t.Errorf("%s of %s is light: %v", c.name, c.golden, !c.want)
+		}
+	}
+}
+
 // Histograms are written point by point in prototypes and every other schedule given, and
 // in vectors again where a move has it so.
 func TestScatteringPointByPoint(t *testing.T) {

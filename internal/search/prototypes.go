@@ -198,10 +198,12 @@ func (g grouping) put(p *plan, f int, compute, store space.Place) bool {
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, copies, of which nothing is computed but where
-// they read, and those called once, which inlining does not compute more often.
+// they read, and those called once, or by one stage once for each point that they have,
+// which inlining does not compute more often.
 func isLight(sp *space.Space, f int) bool {
 	fn := &sp.Pipeline().Funcs[f]
-	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.Copy || sp.Calls(f) == 1)
+	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.Copy || sp.Calls(f) == 1 ||
+		len(sp.Readers(f)) == 1 && sp.CallsPerPoint(f) <= 1)
 }
 
 // grouped gives each Func that feeds a single stage's loops to that stage, its

@@ -66,6 +66,17 @@ func (sp *Space) CallsBy(f int) []int {
 	return out
 }
 
+// CallsPerPoint is how often each point of f is called on average: at most 1 where inlining
+// f computes nothing twice, as where two by two points of it make one. A call that only
+// some points make, as their channel has it, counts for those.
+func (sp *Space) CallsPerPoint(f int) float64 {
+	calls := 0.0
+	for _, c := range sp.nodes[f].consumers {
+		calls += c.edge.Executed() * points(sp.root.bounds(c.fn).Loops(c.idx))
+	}
+	return calls / points(sp.root.bounds(f).computed())
+}
+
 // Upstream lists the scheduled Funcs that f reads, directly or not, in order.
 func (sp *Space) Upstream(f int) []int {
 	all := sp.newSet()

@@ -239,17 +239,28 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if !s.Specializes() {
 			t.report.Specialized = nil // what was could not be built
 		}
-		// One that got its version for the estimated sizes last was measured without.
-		for _, found := range []uint64{s.Hash(), s.General().Hash()} {
-			i := slices.IndexFunc(t.best, func(r ranked) bool { return r.candidate.Schedule.Hash() == found })
-			if i >= 0 {
-				t.report.Origin, t.report.Seconds = t.best[i].candidate.Origin, t.best[i].seconds
-				break
-			}
+		if r, ok := t.foundAs(s); ok {
+			t.report.Origin, t.report.Seconds = r.candidate.Origin, r.seconds
 		}
 		return &build{name: "protuner", library: library}, nil
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
+}
+
+// foundAs is what the search found a schedule as: one that got or lost its version for the
+// estimated sizes last was measured the other way only.
+func (t *tuner) foundAs(s schedule.Schedule) (ranked, bool) {
+	general := s.General().Hash()
+	for _, is := range []func(found schedule.Schedule) bool{
+		func(found schedule.Schedule) bool { return found.Hash() == s.Hash() },
+		func(found schedule.Schedule) bool { return found.General().Hash() == general },
+	} {
+		i := slices.IndexFunc(t.best, func(r ranked) bool { return is(r.candidate.Schedule) })
+		if i >= 0 {
+			return t.best[i], true
+		}
+	}
+	return ranked{}, false
 }
 
 // emission is what a winner's folder holds.

@@ -141,6 +141,37 @@ func TestRankingKeepsTheFastestFirst(t *testing.T) {
 	}
 }
 
+// A winner that got or lost its version for the estimated sizes is said to be what was
+// measured the other way; one that was measured itself is that.
+func TestWinnersAreKnownWithAndWithoutVersions(t *testing.T) {
+	plain := func(extent int64) schedule.Schedule {
+		return schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{extent}}}}
+	}
+	special := func(extent int64) schedule.Schedule {
+		version := schedule.Directive{Op: schedule.Specialize, Func: "f", Vars: []string{"x"}, Ints: []int64{0, extent, 0}}
+		return schedule.Schedule{Directives: append(plain(extent).Directives, version)}
+	}
+	tuner := &tuner{o: valid(), report: &Report{}}
+	for i, s := range []schedule.Schedule{special(1), plain(2), plain(1)} {
+		o := search.Outcome{Candidate: search.Candidate{Schedule: s, Hash: s.Hash()}, OK: true, Seconds: float64(i + 1)}
+		if err := tuner.learn(deaf{}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		s       schedule.Schedule
+		seconds float64
+	}{{special(1), 1}, {plain(1), 3}, {plain(2), 2}, {special(2), 2}, {plain(3), 0}} {
+		if r, ok := tuner.foundAs(c.s); ok != (c.seconds > 0) || r.seconds != c.seconds {
+			t.Errorf("%s was found with %v s, want %v", c.s, r.seconds, c.seconds)
+		}
+	}
+	tuner.best = tuner.best[:1]
+	if r, ok := tuner.foundAs(plain(1)); !ok || r.seconds != 1 {
+		t.Errorf("without its version: %v s", r.seconds)
+	}
+}
+
 // What sets Halide to build schedules that it refuses is said once.
 func TestRefusedUnrollsAreSaidOnce(t *testing.T) {
 	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
