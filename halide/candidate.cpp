@@ -29,6 +29,23 @@ int64_t since(Clock::time_point start) {
 
 constexpr const char *kEntry = "candidate_argv";
 
+// Whether a Func has definitions that leave points as they are, as those that are updated
+// in place begin with.
+bool leaves_undefined(const Halide::Internal::Function &f) {
+    class Find : public Halide::Internal::IRGraphVisitor {
+        using IRGraphVisitor::visit;
+        void visit(const Halide::Internal::Call *op) override {
+            found |= op->is_intrinsic(Halide::Internal::Call::undef);
+            IRGraphVisitor::visit(op);
+        }
+
+    public:
+        bool found = false;
+    } find;
+    f.accept(&find);
+    return find.found;
+}
+
 class Candidate {
 public:
     Candidate(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target,
@@ -196,6 +213,7 @@ private:
         a.name = f.name();
         if (f.types().size() > 1) a.name += "." + std::to_string(element);
         a.buffer = a.output = true;
+        a.in_place = leaves_undefined(f.function());
         Halide::Type t = f.types()[element];
         a.type = halide_type_t(t.code(), (uint8_t)t.bits());
         const auto &schedule = f.function().schedule();

@@ -240,7 +240,7 @@ private:
             if (!slot.argument.output) continue;
             auto r = cropped_region(slot.argument, crop);
             outputs[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
-            memset(outputs[i]->data(), 0, outputs[i]->bytes());
+            outputs[i]->clear();
             argv_[i] = outputs[i]->raw();
         }
         call(entry_, argv_);
@@ -323,7 +323,7 @@ Json DataSet::to_json() const {
     for (const Slot &s : slots) {
         const Argument &a = s.argument;
         Json j = Json::object();
-        j.set("name", a.name).set("buffer", a.buffer).set("output", a.output);
+        j.set("name", a.name).set("buffer", a.buffer).set("output", a.output).set("in_place", a.in_place);
         j.set("code", (int)a.type.code).set("bits", (int)a.type.bits);
         j.set("value", a.value).set("int_value", a.int_value);
         j.set("mins", Json(a.mins)).set("extents", Json(a.extents));
@@ -361,6 +361,7 @@ DataSet DataSet::from_json(const Json &j) {
         a.name = s["name"].as_string();
         a.buffer = s["buffer"].as_bool();
         a.output = s["output"].as_bool();
+        a.in_place = s["in_place"].as_bool();
         a.type = halide_type_t((halide_type_code_t)s["code"].as_int(), (uint8_t)s["bits"].as_int());
         a.value = s["value"].as_double();
         a.int_value = s["int_value"].as_int();

@@ -28,7 +28,9 @@ class Look : public IRVisitor {
     }
     void visit(const Call *op) override {
         uses.calls[op->name]++;
-        uses.points[op->name] += share;
+        double &here = places[place_of(op)];
+        uses.points[op->name] += std::min(share, 1 - here);
+        here = std::min(here + share, 1.0);
         if (op->is_intrinsic(Call::mux) && decided_by_loops(op->args[0])) {
             chosen_by(op->args[0]);
             op->args[0].accept(this);
@@ -43,6 +45,11 @@ class Look : public IRVisitor {
             const Variable *v = op->args[i].as<Variable>();
             uses.pointwise = v && v->name == args[i];
         }
+    }
+
+    // The same for all values of a point, whichever it is that is read.
+    static Expr place_of(const Call *op) {
+        return Call::make(Int(32), op->name, op->args, Call::PureExtern);
     }
 
     // Conditions on loops are known where those are unrolled, or their vectors begin
@@ -148,6 +155,7 @@ class Look : public IRVisitor {
 
     const std::vector<std::string> &args;
     double share = 1;  // of the points, that need what is looked at
+    std::map<Expr, double, IRDeepCompare> places;  // called so far, by what share of the points
     Scope<Expr> lets;
 
 public:

@@ -223,8 +223,12 @@ void Bench::allocate(size_t size) {
         if (!slot.argument.output) continue;
         const auto &r = slot.regions[size];
         outputs_[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
-        // The complement of the truth: an element that is never written cannot pass.
-        poison(outputs_[i]->data(), file_ + r.offset, outputs_[i]->bytes());
+        if (slot.argument.in_place) {
+            outputs_[i]->clear();
+        } else {
+            // The complement of the truth: an element that is never written cannot pass.
+            poison(outputs_[i]->data(), file_ + r.offset, outputs_[i]->bytes());
+        }
         argv_[i] = outputs_[i]->raw();
     }
 }
@@ -251,6 +255,9 @@ CheckResult Bench::compare(const Tolerance &tolerance) const {
 
 int64_t Bench::once() {
     using clock = std::chrono::steady_clock;
+    for (size_t i = 0; i < data_.slots.size(); i++) {
+        if (data_.slots[i].argument.in_place) outputs_[i]->clear();
+    }
     auto start = clock::now();
     call(entry_, argv_);
     auto end = clock::now();

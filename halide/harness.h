@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -39,6 +40,7 @@ struct Argument {
     std::string name;
     bool buffer = false;
     bool output = false;
+    bool in_place = false;               // outputs: results depend on what was there before
     halide_type_t type;
     std::vector<int64_t> mins, extents;  // buffers: the region to allocate
     std::string fill;                    // input buffers: random:SEED, constant:V, raw:PATH
@@ -64,6 +66,7 @@ public:
     uint8_t *data() { return data_; }
     const uint8_t *data() const { return data_; }
     size_t bytes() const { return bytes_; }
+    void clear() { memset(data_, 0, bytes_); }
     bool guards_intact() const;
 
 private:
@@ -138,10 +141,12 @@ public:
     Bench(EntryPoint entry, const DataSet &data);
     ~Bench();
 
-    // Makes outputs of the given size, each element other than it should become. Does
-    // nothing where they have that size and were made for it.
+    // Makes outputs of the given size, each element other than it should become, or zero
+    // in those that are updated in place. Does nothing where they have that size and were
+    // made for it.
     void allocate(size_t size);
-    // One execution into the outputs there are; returns the nanoseconds it took.
+    // One execution into the outputs there are, of which those that are updated in place
+    // are zero again first; returns the nanoseconds it took.
     int64_t once();
     // One execution at the first of the set's smaller sizes that the schedule accepts.
     // Throws the last's RunError where it accepts none.

@@ -383,6 +383,21 @@ public:
     }
 };
 
+// A running mean, which is updated in place.
+class InPlace : public Generator<InPlace> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        output(x, y) = undef<float>();
+        output(x, y) = 0.75f * output(x, y) + 0.25f * input(x, y);
+        input.set_estimates({{0, 300}, {0, 200}});
+        output.set_estimates({{0, 300}, {0, 200}});
+    }
+};
+
 // Funcs of which all is somebody else's, only elsewhere, and four that are more than that;
 // and one of whose rows every other one is read by one stage, the rest by another.
 class Copies : public Generator<Copies> {
@@ -415,6 +430,7 @@ public:
 
 HALIDE_REGISTER_GENERATOR(Copies, copies)
 HALIDE_REGISTER_GENERATOR(Formulas, formulas)
+HALIDE_REGISTER_GENERATOR(InPlace, in_place)
 HALIDE_REGISTER_GENERATOR(Shares, shares)
 HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)
 HALIDE_REGISTER_GENERATOR(MultiOutput, multi_output)

@@ -116,6 +116,24 @@ func TestServesRealCandidates(t *testing.T) {
 	})
 }
 
+// What is updated in place begins at the same values each time, so that it can be compared
+// after any number of executions.
+func TestUpdatesInPlace(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		source := filepath.Join("..", "..", "halide", "testdata", "describe_generators.cpp")
+		s, p := serve(t, openApp(t, version, source, Options{Name: "in_place"}), ServerOptions{})
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: check})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := c.Run(t.Context(), quick); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestEndsHopelessExecutions(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		s, p := serveHarris(t, version, false, ServerOptions{})

@@ -306,3 +306,28 @@ func TestExecuted(t *testing.T) {
 		t.Errorf("%v are not read, and %d others", want, others)
 	}
 }
+
+// The same point called again, for another value of a Tuple or for the same, counts once.
+func TestExecutedOnce(t *testing.T) {
+	for _, c := range []struct{ golden, reader, read string }{
+		{"tuple_update", "output", "best"}, {"scan", "histogram", "input_im"}, {"offset", "output", "size"},
+	} {
+		p := golden(t, c.golden)
+		found := false
+		for i := range p.Funcs {
+			for _, s := range p.Funcs[i].Stages {
+				for _, e := range s.Edges {
+					if p.Funcs[i].Name == c.reader && p.Funcs[e.Producer].Name == c.read {
+						found = true
+						if e.Calls != 2 || e.Executed() != 1 {
+							t.Errorf("%s calls %s %d times, at %g points; want 2 and 1", s.Name, c.read, e.Calls, e.Executed())
+						}
+					}
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: %s does not read %s", c.golden, c.reader, c.read)
+		}
+	}
+}

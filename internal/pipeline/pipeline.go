@@ -150,7 +150,8 @@ type Edge struct {
 	Calls    int `json:"calls"`    // per point of the consumer's loop nest
 	// Points is Calls with each counted for the share of points that make it, where a
 	// condition on loop variables alone decides that, as in a mosaic's even rows or a
-	// value by channel; 0 where all points make all calls.
+	// value by channel, and once where the same point is called again, as for each value
+	// of a Tuple; 0 where all points make all calls.
 	Points float64 `json:"points,omitempty"`
 	// Bounds gives, per dimension of the producer, the interval required as a
 	// function of the consumer's loops: expressions over Min(i) and Max(i) of

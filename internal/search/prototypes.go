@@ -203,7 +203,7 @@ func (g grouping) put(p *plan, f int, compute, store space.Place) bool {
 func isLight(sp *space.Space, f int) bool {
 	fn := &sp.Pipeline().Funcs[f]
 	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.Copy || sp.Calls(f) == 1 ||
-		len(sp.Readers(f)) == 1 && sp.CallsPerPoint(f) <= 1)
+		len(sp.Readers(f)) == 1 && sp.CallsPerPoint(f) <= 1+1e-9) // thirds of a point add up to a little more
 }
 
 // grouped gives each Func that feeds a single stage's loops to that stage, its
