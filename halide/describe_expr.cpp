@@ -71,6 +71,11 @@ class Writer {
             {Call::bitwise_xor, "^"},
             {Call::bitwise_not, "~"},
         };
+        // Halide up to 20 marks a formula as strict_float, later ones each operation in it.
+        static const std::map<std::string, const char *> by_strict_name = {
+            {"strict_add", "+"},   {"strict_sub", "-"},   {"strict_mul", "*"}, {"strict_div", "/"},  {"strict_min", "min"},
+            {"strict_max", "max"}, {"strict_eq", "=="},   {"strict_lt", "<"},  {"strict_le", "<="},
+        };
         const auto &a = c->args;
         if (c->call_type == Call::Halide) throw CannotWrite{"values of the Func " + c->name};
         if (c->call_type == Call::Image) throw CannotWrite{"values of the input " + c->name};
@@ -79,6 +84,9 @@ class Writer {
         if (c->is_intrinsic({Call::promise_clamped, Call::unsafe_promise_clamped})) {
             return write(Max::make(Min::make(a[0], a[2]), a[1]));
         }
+        if (c->is_intrinsic() && c->name == "strict_float") return write(a[0]);
+        auto strict = c->is_intrinsic() ? by_strict_name.find(c->name) : by_strict_name.end();
+        if (strict != by_strict_name.end()) return op(strict->second, {a[0], a[1]});
         if (c->is_intrinsic(Call::if_then_else) && a.size() == 3) return op("select", {a[0], a[1], a[2]});
         for (const auto &i : by_intrinsic) {
             if (!c->is_intrinsic(i.first)) continue;

@@ -286,9 +286,11 @@ std::vector<int64_t> Bench::time(const TimingProtocol &p, int64_t first) {
         best = std::min(best, ns);
     };
     // The first execution finds caches cold. That does not show in one as long as all
-    // samples should be together, which is then the first of them.
+    // samples should be together, which is then the first of them. In short ones it shows
+    // for some time.
+    const int64_t warm = p.min_total_ns / 10;
     bool counts = first >= p.min_total_ns;
-    bool hopeless = p.give_up_ns > 0 && first > (counts ? p.give_up_ns / 3 * 4 : p.give_up_ns * 2);
+    bool hopeless = p.give_up_ns > 0 && first >= warm && first > (counts ? p.give_up_ns / 3 * 4 : p.give_up_ns * 2);
     if (counts || hopeless) take(first);
     if (hopeless) return samples;
     // Of executions that long two that agree are as good as three.
@@ -298,7 +300,7 @@ std::vector<int64_t> Bench::time(const TimingProtocol &p, int64_t first) {
     while ((int64_t)samples.size() < p.max_samples &&
            (total < p.min_total_ns || (int64_t)samples.size() < p.min_samples) && !agree()) {
         take(once());
-        if (p.give_up_ns > 0 && samples.size() >= 2 && best > p.give_up_ns) break;
+        if (p.give_up_ns > 0 && samples.size() >= 2 && total >= warm && best > p.give_up_ns) break;
     }
     return samples;
 }

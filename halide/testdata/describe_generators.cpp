@@ -310,6 +310,10 @@ public:
             unused(x) = before(x) + 3;
             pair(x) = Tuple(used(clamp(x, 0, 9)), unused(clamp(x, 0, 9)));
             output(x) = pair(x + size())[0];
+        } else if (c == "strict") {
+            f(x) = input(x) + 1;
+            Expr scale = strict_float(1.0f / cast<float>(input.width()));
+            output(x) = f(cast<int>(strict_float(50.0f * (cast<float>(x) + 0.5f) * scale)));
         } else if (c == "shared") {
             Expr e = input(x);
             for (int i = 0; i < 40; i++) e = e * e + e;

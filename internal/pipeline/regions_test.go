@@ -187,6 +187,7 @@ func TestRestrictedFuncs(t *testing.T) {
 		{"unbounded_inline", "prepared", "", ""},
 		{"offset", "f", "", "without bounds"},
 		{"offset", "input_im", "", ""},
+		{"strict", "f", "", ""},
 		{"unread", "pair", "", "without bounds"},
 		{"unread", "used", "", ""},
 		{"unread", "unused", "", "no stage needs"},
