@@ -28,9 +28,11 @@ class Look : public IRVisitor {
     }
     void visit(const Call *op) override {
         uses.calls[op->name]++;
-        double &here = places[place_of(op)];
-        uses.points[op->name] += std::min(share, 1 - here);
-        here = std::min(here + share, 1.0);
+        if (is_load(op)) {
+            double &here = places[place_of(op)];
+            uses.points[op->name] += std::min(share, 1 - here);
+            here = std::min(here + share, 1.0);
+        }
         if (op->is_intrinsic(Call::mux) && decided_by_loops(op->args[0])) {
             chosen_by(op->args[0]);
             op->args[0].accept(this);
@@ -155,7 +157,7 @@ class Look : public IRVisitor {
 
     const std::vector<std::string> &args;
     double share = 1;  // of the points, that need what is looked at
-    std::map<Expr, double, IRDeepCompare> places;  // called so far, by what share of the points
+    std::map<Expr, double, IRDeepCompare> places;  // read so far, by what share of the points
     Scope<Expr> lets;
 
 public:

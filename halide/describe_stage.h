@@ -11,8 +11,9 @@ namespace protuner::description {
 // What a stage's definition uses.
 struct Uses {
     std::map<std::string, int> calls;  // by name, as often as they are written
-    // The same, each for the share of points that make it where the loops decide that, and
-    // once where the same point is called again, such as for another of its values.
+    // The same of Funcs and inputs, each for the share of points that make it where the loops
+    // decide that, and once where the same point is called again, such as for another of its
+    // values.
     std::map<std::string, double> points;
     std::set<std::string> choosing;    // the loops that say which of several values is taken
     Halide::Type narrowest;            // of more than one bit

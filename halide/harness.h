@@ -141,12 +141,12 @@ public:
     Bench(EntryPoint entry, const DataSet &data);
     ~Bench();
 
-    // Makes outputs of the given size, each element other than it should become, or zero
-    // in those that are updated in place. Does nothing where they have that size and were
-    // made for it.
+    // Makes outputs of the given size, each element other than it should become, but in
+    // those that are updated in place. Does nothing where they have that size and were made
+    // for it.
     void allocate(size_t size);
     // One execution into the outputs there are, of which those that are updated in place
-    // are zero again first; returns the nanoseconds it took.
+    // are zero first; returns the nanoseconds it took.
     int64_t once();
     // One execution at the first of the set's smaller sizes that the schedule accepts.
     // Throws the last's RunError where it accepts none.

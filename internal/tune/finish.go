@@ -250,17 +250,17 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 // foundAs is what the search found a schedule as: one that got or lost its version for the
 // estimated sizes last was measured the other way only.
 func (t *tuner) foundAs(s schedule.Schedule) (ranked, bool) {
-	general := s.General().Hash()
-	for _, is := range []func(found schedule.Schedule) bool{
-		func(found schedule.Schedule) bool { return found.Hash() == s.Hash() },
-		func(found schedule.Schedule) bool { return found.General().Hash() == general },
-	} {
-		i := slices.IndexFunc(t.best, func(r ranked) bool { return is(r.candidate.Schedule) })
-		if i >= 0 {
-			return t.best[i], true
+	var other ranked
+	measured := false
+	for _, r := range t.best {
+		switch found := r.candidate.Schedule; {
+		case found.Hash() == s.Hash():
+			return r, true
+		case !measured && found.General().Hash() == s.General().Hash():
+			other, measured = r, true
 		}
 	}
-	return ranked{}, false
+	return other, measured
 }
 
 // emission is what a winner's folder holds.
