@@ -240,6 +240,7 @@ private:
             }
         }
         stage.associative = s > 0 && !def.schedule().rvars().empty() && is_associative(n.func.name(), stage);
+        if (stage.associative) stage.summed_at_once = summed_at_once(n.func.name(), stage);
 
         Scope<Interval> scope;
         scope.set_containing_scope(&pure_scope);

@@ -100,6 +100,7 @@ struct Stage {
     std::vector<Edge> edges;
     int vector_size = 1;
     bool associative = false;
+    int summed_at_once = 0;  // see there
     Features features{};
 };
 

@@ -318,6 +318,33 @@ bool is_associative(const std::string &func, const Stage &stage) {
     }
 }
 
+int summed_at_once(const std::string &func, const Stage &stage) {
+    if (stage.values.size() != 1) return 0;
+    const Add *add = stage.values[0].as<Add>();
+    if (!add || add->type.is_float() || add->type.bits() > 32) return 0;
+    const auto is_self = [&](const Expr &e) {
+        const Call *c = e.as<Call>();
+        return c && c->call_type == Call::Halide && c->name == func;
+    };
+    if (!is_self(add->a) && !is_self(add->b)) return 0;
+    const Expr term = is_self(add->a) ? add->b : add->a;
+    if (is_const(term)) return 0;
+    std::vector<Expr> factors = {term};
+    if (const Mul *m = term.as<Mul>()) {
+        factors = {m->a, m->b};
+    } else if (const Call *c = Call::as_intrinsic(term, {Call::widening_mul})) {
+        factors = c->args;
+    }
+    for (int bits = 8; 2 * bits <= add->type.bits(); bits *= 2) {
+        bool fit = true;
+        for (const Expr &f : factors) {
+            fit = fit && (lossless_cast(Halide::Int(bits), f).defined() || bits == 8 && lossless_cast(Halide::UInt(8), f).defined());
+        }
+        if (fit) return add->type.bits() / bits;
+    }
+    return 0;
+}
+
 bool is_copy(const Function &f) {
     if (f.has_extern_definition() || f.has_update_definition() || f.outputs() != 1) return false;
     Expr value = f.values()[0];

@@ -44,6 +44,11 @@ Halide::Expr inline_calls(const Halide::Expr &e, const Halide::Internal::Functio
 // Whether Halide can prove an update associative, as rfactor and atomic ask.
 bool is_associative(const std::string &func, const Stage &stage);
 
+// How many of what an update multiplies, or adds where it multiplies nothing, fit where its
+// sum does, if that is two or more and all are integers: 2 for products of 16 bits added up
+// in 32, 4 for such of 8 bits. Else 0. Processors add up several such products at once.
+int summed_at_once(const std::string &func, const Stage &stage);
+
 // Whether a coordinate that is written to is looked up where the loop says: what
 // neighbouring iterations of the loop write lies apart then, wherever the data say.
 bool follows_data(const Halide::Expr &coordinate, const std::string &loop);

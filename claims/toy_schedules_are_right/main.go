@@ -2,7 +2,8 @@
 // decisions lead to compiles under real Halide and computes what a schedule without
 // any loop transformed does, under every Halide tested, for one core and for two; and so
 // does each with register blocks of two and of three over each dimension and over both,
-// slice by slice, scattering point by point, and with a version for the estimated sizes.
+// slice by slice, scattering point by point, with shorter vectors and several products at
+// once, and with a version for the estimated sizes.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
 package main
@@ -34,7 +35,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "pair"} {
+		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "dots", "pair"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},
@@ -77,7 +78,7 @@ func everything(ctx context.Context, g *bridge.Generator) (states int, out []sch
 				states++
 				all := append(blocked(s), s)
 				for _, s := range all[:len(all):len(all)] {
-					all = append(all, pointByPoint(s)...)
+					all = append(all, vectors(s)...)
 				}
 				if one, ok := sized(s); ok {
 					all = append(all, one)
@@ -135,12 +136,29 @@ func sized(s *space.State) (*space.State, bool) {
 	return replayed(s, append(s.Trace(), d)), true
 }
 
-// pointByPoint are the ways to scatter without vectors.
-func pointByPoint(s *space.State) []*space.State {
+// vectors are the ways to make vectors of other than their natural length: none where
+// points are scattered, shorter ones, and ones that add up several products at once.
+func vectors(s *space.State) []*space.State {
 	var out []*space.State
+	sp := s.Space()
 	for f := range s.Pipeline().Funcs {
-		if len(s.Space().Scattering(f)) > 0 {
+		if !sp.Scheduled(f) {
+			continue
+		}
+		if len(sp.Scattering(f)) > 0 {
 			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Scalar})))
+		}
+		for _, lanes := range append(sp.Shorter(f), 0) {
+			for _, dot := range append(sp.Dots(f), 0) {
+				trace := s.Trace()
+				if lanes > 0 {
+					trace = append(trace, space.Decision{Func: f, Kind: space.Lanes, Factor: lanes})
+				}
+				if dot > 0 {
+					trace = append(trace, space.Decision{Func: f, Kind: space.Dot, Factor: dot})
+				}
+				out = append(out, replayed(s, trace))
+			}
 		}
 	}
 	return out

@@ -430,9 +430,39 @@ public:
     }
 };
 
+// Sums of products of short integers, of which several fit where one sum does, sums of short
+// integers themselves, and what looks like them.
+class Dots : public Generator<Dots> {
+public:
+    Input<Buffer<uint8_t, 2>> bytes{"bytes"};
+    Input<Buffer<int8_t, 2>> weights{"weights"};
+    Input<Buffer<uint16_t, 2>> words{"words"};
+    Output<Buffer<int32_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom k(0, 32, "k");
+        Func by_bytes("by_bytes"), by_shorts("by_shorts"), added("added"), by_words("by_words"), largest("largest"), whole("whole");
+        const Expr a = cast<int32_t>(bytes(k, y)), w = cast<int32_t>(weights(x, k));
+        by_bytes(x, y) += a * w;
+        by_shorts(x, y) += (a - 100) * w;
+        added(x) += cast<int32_t>(weights(x, k));
+        by_words(x, y) += cast<int32_t>(words(k, y)) * w;
+        largest(x, y) = 0;
+        largest(x, y) = max(largest(x, y), a * w);
+        whole(x, y) += (a * w) * (a + w);
+        output(x, y) = by_bytes(x, y) + by_shorts(x, y) + added(x) + by_words(x, y) + largest(x, y) + whole(x, y);
+        bytes.set_estimates({{0, 32}, {0, 64}});
+        weights.set_estimates({{0, 128}, {0, 32}});
+        words.set_estimates({{0, 32}, {0, 64}});
+        output.set_estimates({{0, 128}, {0, 64}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Copies, copies)
+HALIDE_REGISTER_GENERATOR(Dots, dots)
 HALIDE_REGISTER_GENERATOR(Formulas, formulas)
 HALIDE_REGISTER_GENERATOR(InPlace, in_place)
 HALIDE_REGISTER_GENERATOR(Shares, shares)

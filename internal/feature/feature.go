@@ -175,7 +175,9 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 //
 // Register blocks (space.Block), which Adams et al. do not have, count as the extent of
 // their Func's first stage that is unrolled; stages that scatter and are computed point
-// by point (space.Scalar) have vectors of one lane.
+// by point (space.Scalar) have vectors of one lane, and where vectors are of several
+// shorter ones (space.Lanes) or add up several products at once (space.Dot) there are as
+// many more or fewer of them.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	funcs := s.Placed()
 	x.prepare(s.Root())
@@ -199,14 +201,27 @@ func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 		}
 		*extent *= float64(b.Factor)
 	}
-	for _, d := range s.Scalars() {
-		for _, stage := range s.Space().Scattering(d.Func) {
-			ft := &out[x.place[x.first[d.Func]+stage]]
-			ft[NumScalars] += ft[NumVectors] * ft[VectorSize]
-			ft[NumVectors], ft[VectorSize] = 0, 1
+	for _, d := range s.Vectors() {
+		for stage := range s.Pipeline().Funcs[d.Func].Stages {
+			otherVectors(s.Space(), &out[x.place[x.first[d.Func]+stage]], d, stage)
 		}
 	}
 	return dst
+}
+
+// otherVectors says in the features of a stage what d, a decision about the vectors of its
+// Func, makes of them.
+func otherVectors(sp *space.Space, ft *Schedule, d space.Decision, stage int) {
+	switch {
+	case d.Kind == space.Scalar && slices.Contains(sp.Scattering(d.Func), stage):
+		ft[NumScalars] += ft[NumVectors] * ft[VectorSize]
+		ft[NumVectors], ft[VectorSize] = 0, 1
+	case d.Kind == space.Lanes && ft[VectorSize] > float64(d.Factor):
+		ft[NumVectors] *= ft[VectorSize] / float64(d.Factor)
+		ft[VectorSize] = float64(d.Factor)
+	case d.Kind == space.Dot && sp.Dot(d.Func, stage, d.Factor):
+		ft[NumVectors] /= float64(d.Factor)
+	}
 }
 
 // fill takes over what was computed of a block, and returns the storage in use in it.

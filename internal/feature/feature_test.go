@@ -227,6 +227,41 @@ func TestSumsUnrollByRegisters(t *testing.T) {
 	}
 }
 
+// Of shorter vectors there are more, and fewer where each adds up several products at once;
+// what adds up none has as many as before.
+func TestFeaturesOfOtherVectors(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), space.Defaults(2))
+	update := func(said string) feature.Schedule {
+		trace, err := sp.ParseTrace("by_bytes compute root vector x\nby_words compute root vector x\n" + said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := sp.Replay(trace, space.Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := sp.Pipeline()
+		for i, f := range feature.New(sp).Features(s, nil) {
+			if of := feature.Stages(p)[i]; p.Funcs[of.Func].Name == "by_bytes" && of.Stage == 1 {
+				return f
+			}
+		}
+		t.Fatal("the update has no features")
+		return feature.Schedule{}
+	}
+	plain := update("")
+	for said, want := range map[string][2]float64{
+		"by_bytes lanes 16\n":                  {plain[feature.NumVectors] * plain[feature.VectorSize] / 16, 16},
+		"by_bytes dot 4\n":                     {plain[feature.NumVectors] / 4, plain[feature.VectorSize]},
+		"by_bytes lanes 16\nby_bytes dot 2\n":  {plain[feature.NumVectors] * plain[feature.VectorSize] / 32, 16},
+		"by_words dot 2\nby_bytes lanes 128\n": {plain[feature.NumVectors], plain[feature.VectorSize]},
+	} {
+		if got := update(said); got[feature.NumVectors] != want[0] || got[feature.VectorSize] != want[1] {
+			t.Errorf("%q: %v vectors of %v, not %v", said, got[feature.NumVectors], got[feature.VectorSize], want)
+		}
+	}
+}
+
 // What is imported from a nest's text has the same features, but for the few nests
 // that splits in several orders lead to, with other representative iterations.
 func TestImportedFeatures(t *testing.T) {

@@ -214,6 +214,9 @@ func (c *Computed) validate(dims int) error {
 
 func (p *Pipeline) validateStage(i int, s *Stage) error {
 	f := &p.Funcs[i]
+	if n := s.SummedAtOnce; n != 0 && (!s.Associative || n != 2 && n != 4) {
+		return fmt.Errorf("%d summed at once", n)
+	}
 	if s.VectorSize < 1 {
 		return fmt.Errorf("vector size %d", s.VectorSize)
 	}

@@ -45,6 +45,22 @@ func (p *Pipeline) UsesFloats() bool {
 	return false
 }
 
+// Widths are the bits of the narrowest and the widest numbers that a stage computes with,
+// truth values left out; 0 where there are none.
+func (s *Stage) Widths() (narrowest, widest int) {
+	bits := [len(FeatureTypes)]int{0, 8, 16, 32, 64, 32, 64}
+	for k, n := range s.Features[:len(FeatureTypes)] { // types_in_use
+		if n == 0 || bits[k] == 0 {
+			continue
+		}
+		if narrowest == 0 || bits[k] < narrowest {
+			narrowest = bits[k]
+		}
+		widest = max(widest, bits[k])
+	}
+	return narrowest, widest
+}
+
 // HasIntegerOutput says whether any value of an output is an integer.
 func (p *Pipeline) HasIntegerOutput() bool {
 	return slices.ContainsFunc(p.Funcs, func(f Func) bool {

@@ -113,6 +113,10 @@ type Stage struct {
 	Predicate  bool   `json:"predicate,omitempty"` // an RDom with a where clause
 	// Associative says that the update can be split by rfactor or made atomic.
 	Associative bool `json:"associative,omitempty"`
+	// SummedAtOnce says, of an associative update that adds up integers, how many of what
+	// it multiplies (or adds, where it multiplies nothing) fit where the sum does, if those
+	// are two or more: 2 for products of 16 bits in 32, 4 for such of 8 bits. 0 otherwise.
+	SummedAtOnce int `json:"summed_at_once,omitempty"`
 	// Features are the algorithm-specific features of Adams et al.: 41 rows by 7
 	// scalar types, row-major, 287 values; FeatureRows and FeatureTypes name them.
 	Features []int32 `json:"features"`

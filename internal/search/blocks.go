@@ -169,32 +169,6 @@ func (m *mover) slice(from, _ *space.State) (*space.State, bool) {
 	return p.state(), true
 }
 
-// scalar makes one of the Funcs that scatter do so point by point, or in vectors again.
-func (m *mover) scalar(from, _ *space.State) (*space.State, bool) {
-	p := planOf(m.base, from)
-	funcs := p.scattering()
-	if len(funcs) == 0 {
-		return nil, false
-	}
-	f := funcs[m.rng.Intn(len(funcs))]
-	p.scalar[f] = !p.scalar[f]
-	return p.state(), true
-}
-
-// scattering are the Funcs that are not inlined and have stages that scatter.
-func (p *plan) scattering() []int {
-	return slices.DeleteFunc(p.realised(), func(f int) bool { return len(p.sp.Scattering(f)) == 0 })
-}
-
-// pointByPoint makes all Funcs that scatter do so point by point. False where none does.
-func (p *plan) pointByPoint() bool {
-	funcs := p.scattering()
-	for _, f := range funcs {
-		p.scalar[f] = true
-	}
-	return len(funcs) > 0
-}
-
 // size gives the whole a version for the estimated sizes, or takes it away.
 func (m *mover) size(from, _ *space.State) (*space.State, bool) {
 	if _, ok := m.sp.Sizable(); !ok {

@@ -129,7 +129,7 @@ func TestEvolutionFindsSlidingChains(t *testing.T) {
 // Every move, on whatever parents, gives complete states with valid schedules, and
 // each kind of move changes something sometimes.
 func TestMovesStayLegal(t *testing.T) {
-	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21"} {
+	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21", "dots.h21"} {
 		p := pipelinetest.Described(t, name)
 		sp := sizedSpace(t, name, true)
 		rng := rand.New(rand.NewSource(4))
@@ -156,8 +156,9 @@ func TestMovesStayLegal(t *testing.T) {
 					changed++
 				}
 			}
-			// harris does not fall apart, the images of a batch do; and nothing in it scatters.
-			where, special := map[string]string{"slice": "conv_layer.h21", "scalar": "hist.h21"}[mv.name]
+			// harris does not fall apart, the images of a batch do; nothing in it scatters, and all
+			// of it are floats.
+			where, special := map[string]string{"slice": "conv_layer.h21", "scalar": "hist.h21", "lanes": "dots.h21", "dot": "dots.h21"}[mv.name]
 			if !special {
 				where = "harris.h21"
 			}
@@ -359,7 +360,7 @@ func TestScatteringPointByPoint(t *testing.T) {
 	check := func(what string, s *space.State, scalar bool) {
 		t.Helper()
 		realised := planOf(sp.Start(), s).place[grid].Kind == space.Compute
-		if text := s.Schedule().String(); len(s.Scalars()) > 0 != scalar || realised && strings.Contains(text, vector) == scalar {
+		if text := s.Schedule().String(); len(s.Vectors()) > 0 != scalar || realised && strings.Contains(text, vector) == scalar {
 			t.Errorf("%s, which scatters point by point: %v:\n%s%s", what, scalar, sp.FormatTrace(s.Trace()), text)
 		}
 	}
@@ -394,7 +395,7 @@ func TestScatteringPointByPoint(t *testing.T) {
 	sp = newSpace(t, "harris.h21", 2)
 	if m := newMover(sp.Start(), rand.New(rand.NewSource(1))); slices.ContainsFunc(Prototypes(sp), func(c Candidate) bool {
 		_, changed := m.scalar(c.State, nil)
-		return changed || len(c.State.Scalars()) > 0
+		return changed || len(c.State.Vectors()) > 0
 	}) {
 		t.Error("harris scatters")
 	}
@@ -640,6 +641,48 @@ func TestSizedFromTheBeginning(t *testing.T) {
 		}
 		if (2*with > of) != c.most || c.first == 0 && with > 0 {
 			t.Errorf("%s, %g, allowed %v: %d of %d have a version for the estimated sizes", c.pipeline, c.worth, c.allowed, with, of)
+		}
+	}
+}
+
+// Sums of products of bytes are made several at once, in vectors no longer than theirs, in
+// prototypes and every other schedule given, and otherwise where a move has it so.
+func TestSumsSeveralAtOnce(t *testing.T) {
+	sp := newSpace(t, "dots.h21", 2)
+	bytes := funcs(t, sp, "by_bytes")[0]
+	lanes := sp.Shorter(bytes)
+	said := func(s *space.State) map[space.Kind]int64 { return planOf(sp.Start(), s).vectors[bytes] }
+	usual := map[space.Kind]int64{space.Dot: 2, space.Lanes: lanes[len(lanes)-1]}
+	var from *space.State
+	for _, c := range Prototypes(sp) {
+		if planOf(sp.Start(), c.State).place[bytes].Kind != space.Compute {
+			continue
+		}
+		from = c.State
+		if got := said(from); !maps.Equal(got, usual) {
+			t.Errorf("%s: %v, not %v", c.Origin, got, usual)
+		}
+	}
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	seen := map[space.Kind]map[int64]bool{space.Dot: {}, space.Lanes: {}}
+	for range 200 {
+		for kind, move := range map[space.Kind]func(from, other *space.State) (*space.State, bool){space.Dot: m.dot, space.Lanes: m.lanes} {
+			next, ok := move(from, nil)
+			if !ok || next.Key() == from.Key() {
+				t.Fatalf("%s: a move changed nothing", kind)
+			}
+			seen[kind][said(next)[kind]] = true // 0 where nothing is said
+			from = next
+		}
+	}
+	for _, n := range append(lanes, 0) {
+		if !seen[space.Lanes][n] {
+			t.Errorf("never %d lanes", n)
+		}
+	}
+	for _, n := range append(sp.Dots(bytes), 0) {
+		if !seen[space.Dot][n] {
+			t.Errorf("never %d at once", n)
 		}
 	}
 }

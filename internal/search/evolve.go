@@ -95,8 +95,8 @@ const promptly = 12
 const spread = 4
 
 // begin merges what was given with the prototypes: one of these, one of those. The model
-// knows vectors only where points are scattered, so every other one given does that point
-// by point, as prototypes do.
+// knows vectors of one kind alone, so those of every other one given are made as those of
+// prototypes are.
 func begin(given, prototypes []Candidate) []opening {
 	var apart []Candidate
 	var out []opening
@@ -104,7 +104,7 @@ func begin(given, prototypes []Candidate) []opening {
 		for i := k; i < len(given); i += spread {
 			c := given[i]
 			if len(apart)%2 == 0 {
-				c = pointByPoint(c)
+				c = withVectors(c)
 			}
 			apart = append(apart, c)
 		}
@@ -120,11 +120,11 @@ func begin(given, prototypes []Candidate) []opening {
 	return out
 }
 
-// pointByPoint is the candidate with all that scatters doing so point by point; itself
-// where nothing does.
-func pointByPoint(c Candidate) Candidate {
+// withVectors is the candidate with vectors as prototypes have them; itself where those
+// have none of their own.
+func withVectors(c Candidate) Candidate {
 	p := planOf(c.State.Space().Start(), c.State)
-	if !p.pointByPoint() {
+	if !p.fitVectors() {
 		return c
 	}
 	return newCandidate(p.state(), c.Origin)

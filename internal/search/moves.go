@@ -33,6 +33,8 @@ var moves = []move{
 	{"chain-block", (*mover).chainBlock},
 	{"slice", (*mover).slice},
 	{"scalar", (*mover).scalar},
+	{"lanes", (*mover).lanes},
+	{"dot", (*mover).dot},
 	{"size", (*mover).size},
 }
 
@@ -234,7 +236,7 @@ func (m *mover) crossover(from, other *space.State) (*space.State, bool) {
 		return nil, false
 	}
 	for _, g := range append([]int{f}, m.sp.Upstream(f)...) {
-		p.place[g], p.tasks[g], p.blocks[g], p.scalar[g] = q.place[g], q.tasks[g], q.blocks[g], q.scalar[g]
+		p.place[g], p.tasks[g], p.blocks[g], p.vectors[g] = q.place[g], q.tasks[g], q.blocks[g], q.vectors[g]
 	}
 	return p.state(), true
 }

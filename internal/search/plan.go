@@ -1,6 +1,7 @@
 package search
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/protuner/protuner/internal/space"
@@ -15,16 +16,16 @@ type plan struct {
 	place  []space.Decision   // by Func: Inline or Compute; Kind 0 where nothing is said
 	tasks  []space.Decision   // by Func
 	blocks [][]space.Decision // by Func
-	// scalar says which Funcs scatter point by point.
-	scalar []bool
-	slice  space.Decision // Kind 0 for none
-	sized  bool           // where it can be
+	// vectors are what is said of the vectors of Funcs: by Func, the Factor by Kind.
+	vectors []map[space.Kind]int64
+	slice   space.Decision // Kind 0 for none
+	sized   bool           // where it can be
 }
 
 func newPlan(sp *space.Space) *plan {
 	n := sp.Funcs()
 	all := make([]space.Decision, 2*n)
-	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n:], blocks: make([][]space.Decision, n), scalar: make([]bool, n)}
+	return &plan{sp: sp, base: sp.Start(), place: all[:n:n], tasks: all[n:], blocks: make([][]space.Decision, n), vectors: make([]map[space.Kind]int64, n)}
 }
 
 // planOf opens the trace of a state, for changing below base.
@@ -37,8 +38,8 @@ func planOf(base, s *space.State) *plan {
 			p.tasks[d.Func] = d
 		case space.Block:
 			p.blocks[d.Func] = append(p.blocks[d.Func], d)
-		case space.Scalar:
-			p.scalar[d.Func] = true
+		case space.Scalar, space.Lanes, space.Dot:
+			p.say(d.Func, d.Kind, d.Factor)
 		case space.Slice:
 			p.slice = d
 		case space.Sized:
@@ -63,8 +64,10 @@ func (p *plan) state() *space.State {
 		if p.place[f].Kind == space.Compute {
 			trace = append(trace, p.blocks[f]...)
 		}
-		if p.scalar[f] && p.place[f].Kind == space.Compute {
-			trace = append(trace, space.Decision{Func: f, Kind: space.Scalar})
+		if p.place[f].Kind == space.Compute {
+			for kind, factor := range p.vectors[f] { // Replay sorts them
+				trace = append(trace, space.Decision{Func: f, Kind: kind, Factor: factor})
+			}
 		}
 	}
 	if p.slice.Kind != 0 {
@@ -82,6 +85,21 @@ func (p *plan) state() *space.State {
 		panic(err) // only a Func that is not there, which a plan cannot name
 	}
 	return s
+}
+
+// say says something of the vectors of f. Other plans may have what was said before.
+func (p *plan) say(f int, kind space.Kind, factor int64) {
+	p.drop(f, kind)
+	if p.vectors[f] == nil {
+		p.vectors[f] = map[space.Kind]int64{}
+	}
+	p.vectors[f][kind] = factor
+}
+
+// drop takes back what say said.
+func (p *plan) drop(f int, kind space.Kind) {
+	p.vectors[f] = maps.Clone(p.vectors[f])
+	delete(p.vectors[f], kind)
 }
 
 func (p *plan) inline(f int) { p.place[f] = space.Decision{Func: f, Kind: space.Inline} }

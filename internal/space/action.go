@@ -25,6 +25,12 @@ const (
 	// Scalar makes one point after the other of a Func's stages that scatter, in place of
 	// a vector of points. It is no action either.
 	Scalar
+	// Lanes makes the vectors of a Func that are longer of several of so many lanes. It is
+	// no action either.
+	Lanes
+	// Dot adds up so many iterations of a reduction at once in each lane. It is no action
+	// either.
+	Dot
 	// Sized gives everything a second version for the estimated sizes. It is said of the
 	// output, and is no action either.
 	Sized
@@ -44,6 +50,10 @@ func (k Kind) String() string {
 		return "slice"
 	case Scalar:
 		return "scalar"
+	case Lanes:
+		return "lanes"
+	case Dot:
+		return "dot"
 	case Sized:
 		return "sized"
 	}

@@ -20,6 +20,7 @@ type loopVar struct {
 	parallel  bool
 	unrolled  bool
 	vectorise bool
+	sums      bool // its iterations are added up in a lane: see dot
 }
 
 // stageLoops is a stage's schedule in the making.
@@ -99,6 +100,8 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 			w.block(st, n)
 		case !w.onePoint(n):
 			st.vectorised().vectorise = true
+			w.shorterVectors(st, n)
+			w.dot(st, n)
 		}
 		return
 	}
@@ -167,8 +170,8 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 // vector of points that lie wherever the data have it is read and written back by as many
 // loads and stores as it has lanes, and put together and taken apart besides.
 func (w *writer) onePoint(n *Nest) bool {
-	return w.sp.stages[n.stageNumber()].Loops[n.VectorLoop].Scatters &&
-		slices.ContainsFunc(w.state.scalars, func(d Decision) bool { return d.Func == n.Func })
+	_, ok := w.state.vectorsOf(n.Func, Scalar)
+	return ok && w.sp.stages[n.stageNumber()].Loops[n.VectorLoop].Scatters
 }
 
 // vectorised is the innermost loop that is there of those vectorised.

@@ -37,7 +37,8 @@ type Decision struct {
 	// covers, vectors by lanes; nil leaves them serial.
 	Task []int64
 	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled;
-	// Dim says, for Slice, along which dimension.
+	// Dim says, for Slice, along which dimension; Factor says how many lanes, and how many
+	// iterations for Dot.
 	Dim    int
 	Factor int64
 
@@ -61,13 +62,13 @@ func (s *State) Trace() []Decision {
 	if steps == 0 {
 		return nil
 	}
-	out := make([]Decision, steps, steps+len(s.blocks)+len(s.scalars))
+	out := make([]Decision, steps, steps+len(s.blocks)+len(s.vectors))
 	for t := s; t.parent != nil; t = t.parent {
 		steps--
 		out[steps] = *t.decision()
 	}
 	out = append(out, s.blocks...)
-	out = append(out, s.scalars...)
+	out = append(out, s.vectors...)
 	if s.slice != nil {
 		out = append(out, *s.slice)
 	}
@@ -82,17 +83,28 @@ func (s *State) Trace() []Decision {
 // most. The slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// Scalars are decisions of the Kind Scalar of a complete state, by Func. The slice is
-// shared.
-func (s *State) Scalars() []Decision { return s.scalars }
+// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes and Dot, by Func
+// and Kind, one of each at most. The slice is shared.
+func (s *State) Vectors() []Decision { return s.vectors }
+
+// vectorsOf is the Factor of the decision of a Kind about the vectors of f, 1 where it has
+// none, and whether there is one.
+func (s *State) vectorsOf(f int, kind Kind) (factor int64, ok bool) {
+	for _, d := range s.vectors {
+		if d.Func == f && d.Kind == kind {
+			return d.Factor, true
+		}
+	}
+	return 1, false
+}
 
 // Sized says that a complete state has a version of its own for the estimated sizes.
 func (s *State) Sized() bool { return s.sized }
 
-// with is s, which is complete, with these blocks, scalars and this slice instead of its
+// with is s, which is complete, with these blocks, vectors and this slice instead of its
 // own, sized or not.
-func (s *State) with(blocks, scalars []Decision, slice *Decision, sized bool) *State {
-	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, scalars: scalars, slice: slice, sized: sized}
+func (s *State) with(blocks, vectors []Decision, slice *Decision, sized bool) *State {
+	return &State{sp: s.sp, root: s.root, pos: s.pos, spared: s.spared, parent: s.parent, by: s.by, blocks: blocks, vectors: vectors, slice: slice, sized: sized}
 }
 
 // decision is the one that led to s, which is not the start. States that have it in

@@ -83,6 +83,9 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 		}
 	}
 	for _, v := range st.vars {
+		if v.sums {
+			out = append(out, schedule.Directive{Op: schedule.Atomic, Func: name, Stage: index})
+		}
 		if v.there && v.vectorise {
 			say(schedule.Vectorize, []string{v.name}, nil)
 		}

@@ -107,7 +107,7 @@ func (c *factoring) keep(loop string) {
 func (c *factoring) lanes() (loop int, count int64) {
 	n := &c.sp.nodes[c.f]
 	st := &n.Stages[c.s]
-	if c.writesElsewhere() {
+	if c.sp.writesElsewhere(c.f, c.s) {
 		return -1, 0 // each lane would need the whole table
 	}
 	dense := -1
@@ -166,14 +166,14 @@ func (c *factoring) tasks() (loop int, chunk int64) {
 }
 
 // writesElsewhere holds where an update writes elsewhere than at its own loops' coordinates.
-func (c *factoring) writesElsewhere() bool {
+func (sp *Space) writesElsewhere(f, s int) bool {
 	pure := 0
-	for _, l := range c.sp.nodes[c.f].Stages[c.s].Loops {
+	for _, l := range sp.nodes[f].Stages[s].Loops {
 		if l.Pure && !l.RVar {
 			pure++
 		}
 	}
-	return pure < c.sp.nodes[c.f].dims
+	return pure < sp.nodes[f].dims
 }
 
 // isFloat holds for float16, bfloat16, float32 and float64.

@@ -32,8 +32,8 @@ var ErrIllegal = errors.New("decision is not legal here")
 // that is missing to computing at root, or to the first choice of tasks; the state
 // is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
-// trace that stops leads to a partial state. Blocks, slices and scalars are taken as they
-// are: where one cannot be, Schedule leaves it out. Sized is left out where it cannot be.
+// trace that stops leads to a partial state. Blocks, slices and what is said of vectors are
+// taken as they are: where one cannot be, Schedule leaves it out. Sized is left out where it cannot be.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
 }
@@ -42,11 +42,11 @@ func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []i
 // trace says of it.
 func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []int, err error) {
 	sp := s.sp
-	type decisions struct{ place, tasks, scalar *Decision }
+	type decisions struct{ place, tasks *Decision }
 	var store [64]decisions
 	wanted := append(store[:0], make([]decisions, len(sp.nodes))...) // by Func
 	besides := false                                                 // something that is no action
-	var blocks []Decision
+	var blocks, vectors []Decision
 	var slice *Decision
 	sized := false
 	for i := range trace {
@@ -58,22 +58,14 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Tasks:
 			wanted[d.Func].tasks = d
 		case Block:
-			at, found := slices.BinarySearchFunc(blocks, d, func(b Decision, d *Decision) int {
-				return cmp.Or(cmp.Compare(b.Func, d.Func), cmp.Compare(b.Dim, d.Dim))
-			})
-			if found {
-				blocks[at] = *d
-			} else {
-				blocks = slices.Insert(blocks, at, *d)
-			}
-			besides = true
+			blocks, besides = put(blocks, d, func(d *Decision) int { return d.Dim }), true
 		case Slice:
 			slice, besides = &Decision{Func: d.Func, Kind: Slice, Dim: d.Dim}, true
 		case Sized:
 			_, sized = sp.Sizable()
 			besides = true
-		case Scalar:
-			wanted[d.Func].scalar, besides = d, true
+		case Scalar, Lanes, Dot:
+			vectors, besides = put(vectors, d, func(d *Decision) int { return int(d.Kind) }), true
 		default:
 			wanted[d.Func].place = d
 		}
@@ -99,15 +91,21 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		s = next
 	}
 	if besides {
-		var scalars []Decision
-		for _, w := range wanted {
-			if w.scalar != nil {
-				scalars = append(scalars, *w.scalar)
-			}
-		}
-		s = s.with(blocks, scalars, slice, sized)
+		s = s.with(blocks, vectors, slice, sized)
 	}
 	return s, repaired, nil
+}
+
+// put inserts d where it belongs by Func and key, in the place of one that has these.
+func put(into []Decision, d *Decision, key func(*Decision) int) []Decision {
+	at, found := slices.BinarySearchFunc(into, d, func(b Decision, d *Decision) int {
+		return cmp.Or(cmp.Compare(b.Func, d.Func), cmp.Compare(key(&b), key(d)))
+	})
+	if found {
+		into[at] = *d
+		return into
+	}
+	return slices.Insert(into, at, *d)
 }
 
 // Shared is the last state on the way from base to s that a replay of trace from base

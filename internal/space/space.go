@@ -56,6 +56,7 @@ type node struct {
 	given      bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces    bool      // has a stage with reduction loops
 	scattering []int     // see Scattering
+	shorter    []int64   // see Shorter
 	chosen     []bool    // see Chosen, by dimension
 }
 
@@ -222,6 +223,7 @@ func (sp *Space) derive() {
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
 		n.scattering = n.findScattering()
+		n.shorter = n.findShorter()
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]

@@ -23,7 +23,7 @@ type State struct {
 	parent  *State
 	by      Action                   // what led here from parent
 	blocks  []Decision               // of a complete state: see Blocks
-	scalars []Decision               // of a complete state: see Scalars
+	vectors []Decision               // of a complete state: see Vectors
 	slice   *Decision                // of a complete state: see Slices; nil for none
 	sized   bool                     // of a complete state: see Sized
 	said    atomic.Pointer[Decision] // the same by intent, once asked for
@@ -131,8 +131,8 @@ func (s *State) Key() uint64 {
 	for _, b := range s.blocks {
 		h.add(uint64(b.Func), uint64(b.Dim), uint64(b.Factor))
 	}
-	for _, d := range s.scalars {
-		h.add(uint64(d.Func), uint64(Scalar))
+	for _, d := range s.vectors {
+		h.add(uint64(d.Func), uint64(d.Kind), uint64(d.Factor))
 	}
 	if s.slice != nil {
 		h.add(uint64(s.slice.Func), uint64(s.slice.Dim))

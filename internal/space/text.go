@@ -17,6 +17,8 @@ import (
 //	gray block y 2
 //	rows slice c
 //	grid scalar
+//	convolved lanes 16
+//	convolved dot 2
 //	harris sized
 //
 // A place is a stage, as the description names it, and what one iteration of the
@@ -54,6 +56,8 @@ func (sp *Space) FormatDecision(d Decision) string {
 		return fmt.Sprintf("%s %s %d", head, word(n.Args[d.Dim]), d.Factor)
 	case Slice:
 		return head + " " + word(n.Args[d.Dim])
+	case Lanes, Dot:
+		return fmt.Sprintf("%s %d", head, d.Factor)
 	}
 	return head
 }
@@ -136,10 +140,20 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		}
 	case "scalar":
 		d.Kind = Scalar
+	case "lanes":
+		d.Kind = Lanes
+		if d.Factor, err = parseFactor(r, "number of lanes"); err != nil {
+			return d, err
+		}
+	case "dot":
+		d.Kind = Dot
+		if d.Factor, err = parseFactor(r, "number of iterations to add up"); err != nil {
+			return d, err
+		}
 	case "sized":
 		d.Kind = Sized
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, sized", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, sized", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())
@@ -185,11 +199,17 @@ func (sp *Space) parseBlock(r *wordReader, d *Decision) error {
 	if d.Dim, err = sp.parseDim(r, d.Func); err != nil {
 		return err
 	}
-	factor := r.next()
-	if d.Factor, err = strconv.ParseInt(factor, 10, 32); err != nil || d.Factor < 2 {
-		return fmt.Errorf("%q is no number of iterations to unroll: at least 2", factor)
+	d.Factor, err = parseFactor(r, "number of iterations to unroll")
+	return err
+}
+
+func parseFactor(r *wordReader, what string) (int64, error) {
+	word := r.next()
+	n, err := strconv.ParseInt(word, 10, 32)
+	if err != nil || n < 2 {
+		return 0, fmt.Errorf("%q is no %s: at least 2", word, what)
 	}
-	return nil
+	return n, nil
 }
 
 func (sp *Space) parsePlace(r *wordReader) (Place, error) {

@@ -126,6 +126,26 @@ public:
     }
 };
 
+// Sums of products of bytes, of which short vectors add up several at once.
+class Dots : public Generator<Dots> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Input<Buffer<int8_t, 2>> weights{"weights"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        RDom r(0, 8, "r");
+        Func sums("sums");
+        sums(x) = 3;
+        sums(x) += cast<int32_t>(input(r, x)) * cast<int32_t>(weights(x, r));
+        output(x) = sums(x) / 2;
+        input.set_estimates({{0, 8}, {0, 64}});
+        weights.set_estimates({{0, 64}, {0, 8}});
+        output.set_estimates({{0, 64}});
+    }
+};
+
 // Two outputs that share a Func, of which one is a reduction and reads another Func of
 // its own.
 class Pair : public Generator<Pair> {
@@ -158,4 +178,5 @@ HALIDE_REGISTER_GENERATOR(Sums, sums)
 HALIDE_REGISTER_GENERATOR(Channels, channels)
 HALIDE_REGISTER_GENERATOR(Taps, taps)
 HALIDE_REGISTER_GENERATOR(Bins, bins)
+HALIDE_REGISTER_GENERATOR(Dots, dots)
 HALIDE_REGISTER_GENERATOR(Pair, pair)

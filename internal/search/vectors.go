@@ -1,0 +1,72 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/space"
+)
+
+// These moves say what the vectors of Funcs are made of.
+
+// scalar makes one of the Funcs that scatter do so point by point, or in vectors again.
+func (m *mover) scalar(from, _ *space.State) (*space.State, bool) {
+	return m.vectors(from, space.Scalar, func(sp *space.Space, f int) []int64 {
+		if len(sp.Scattering(f)) == 0 {
+			return nil
+		}
+		return []int64{0}
+	})
+}
+
+// lanes gives one Func shorter vectors, or those of before.
+func (m *mover) lanes(from, _ *space.State) (*space.State, bool) {
+	return m.vectors(from, space.Lanes, (*space.Space).Shorter)
+}
+
+// dot has one Func add up several iterations at once, or one again.
+func (m *mover) dot(from, _ *space.State) (*space.State, bool) {
+	return m.vectors(from, space.Dot, (*space.Space).Dots)
+}
+
+// vectors says something else of one Func that something of that Kind can be said of: one
+// of the factors that there are for it, or nothing.
+func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.Space, int) []int64) (*space.State, bool) {
+	p := planOf(m.base, from)
+	funcs := slices.DeleteFunc(p.realised(), func(f int) bool { return len(factors(p.sp, f)) == 0 })
+	if len(funcs) == 0 {
+		return nil, false
+	}
+	f := funcs[m.rng.Intn(len(funcs))]
+	others := slices.Clone(factors(p.sp, f))
+	said, ok := p.vectors[f][kind]
+	if ok {
+		others = slices.DeleteFunc(others, func(n int64) bool { return n == said })
+	}
+	if i := m.rng.Intn(len(others) + 1); ok && i == len(others) {
+		p.drop(f, kind)
+	} else {
+		p.say(f, kind, others[min(i, len(others)-1)])
+	}
+	return p.state(), true
+}
+
+// fitVectors says of all Funcs what people would of their vectors: what scatters does so
+// point by point, and sums of products of short integers add up several at once, with no
+// more lanes than there are of the sums. False where nothing is said.
+func (p *plan) fitVectors() bool {
+	done := false
+	for _, f := range p.realised() {
+		if len(p.sp.Scattering(f)) > 0 {
+			p.say(f, space.Scalar, 0)
+			done = true
+		}
+		if dots := p.sp.Dots(f); len(dots) > 0 {
+			p.say(f, space.Dot, dots[0])
+			if lanes := p.sp.Shorter(f); len(lanes) > 0 {
+				p.say(f, space.Lanes, lanes[len(lanes)-1])
+			}
+			done = true
+		}
+	}
+	return done
+}

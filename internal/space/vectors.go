@@ -1,0 +1,129 @@
+package space
+
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// What a stage's vectors are made of. Adams et al. have vectors of as many lanes as the
+// narrowest type of a stage fills, whatever else is in it, along one of its dimensions.
+
+// leastLanes is how short vectors become at most.
+const leastLanes = 4
+
+// Shorter are the lengths that vectors of f may have besides their own, longest first: down
+// to what the widest type that one of its stages computes with fills, where that is not as
+// narrow as its narrowest. A vector of bytes is four vectors of their sums.
+func (sp *Space) Shorter(f int) []int64 { return sp.nodes[f].shorter }
+
+func (n *node) findShorter() []int64 {
+	var out []int64
+	for s := range n.Stages {
+		st := &n.Stages[s]
+		narrowest, widest := st.Widths()
+		lanes := int64(st.VectorSize)
+		for ; narrowest < widest; narrowest *= 2 {
+			if lanes /= 2; lanes >= leastLanes && !slices.Contains(out, lanes) {
+				out = append(out, lanes)
+			}
+		}
+	}
+	slices.Sort(out)
+	slices.Reverse(out)
+	return out
+}
+
+// Dots are how many iterations of a reduction the updates of f can add up at once in each
+// lane, by a decision of the Kind Dot: processors have instructions that multiply short
+// integers and add up two or four neighbouring products (Halide makes them of a reduction
+// loop that is vectorised inside the vector).
+func (sp *Space) Dots(f int) []int64 {
+	var out []int64
+	for _, factor := range []int64{2, 4} {
+		for s := range sp.nodes[f].Stages {
+			if sp.Dot(f, s, factor) {
+				out = append(out, factor)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Dot says whether a stage of f can add up so many iterations at once.
+func (sp *Space) Dot(f, stage int, factor int64) bool { return sp.dotLoop(f, stage, factor) >= 0 }
+
+// dotLoop is the reduction loop of a stage of which so many iterations are added up at
+// once, -1 where there is none: of those that such steps divide the innermost along which
+// something is read densely, or else the innermost.
+func (sp *Space) dotLoop(f, s int, factor int64) int {
+	st := &sp.nodes[f].Stages[s]
+	if int64(st.SummedAtOnce) < factor || sp.writesElsewhere(f, s) {
+		return -1
+	}
+	extents := sp.Extents(f, s)
+	first := -1
+	for i, l := range st.Loops {
+		if !l.RVar || extents[i]%factor != 0 {
+			continue
+		}
+		if readsDensely(st, i) {
+			return i
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+// readsDensely holds where something is read along a loop point by point in memory.
+func readsDensely(st *pipeline.Stage, loop int) bool {
+	for e := range st.Edges {
+		for _, j := range st.Edges[e].Jacobians {
+			if len(j.Coeffs) > 0 && j.Coeffs[0][loop] == (pipeline.Rational{Num: 1, Den: 1}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shorterVectors makes a vector that is longer than a decision of the Kind Lanes says of several that are
+// not, one after the other.
+func (w *writer) shorterVectors(s *stageLoops, n *Nest) {
+	lanes, ok := w.state.vectorsOf(n.Func, Lanes)
+	at := slices.IndexFunc(s.vars, func(v loopVar) bool { return v.vectorise })
+	v := &s.vars[at]
+	if !ok || v.extent <= lanes || v.extent%lanes != 0 || v.whole {
+		return
+	}
+	in := w.split(s, n, v, lanes, w.tail(&w.sp.stages[n.stageNumber()], v, lanes))
+	v.extent /= lanes
+	v.vectorise, v.unrolled = false, true
+	s.vars = slices.Insert(s.vars, at, in)
+}
+
+// dot vectorises some iterations of the reduction inside the vector, so that each lane
+// adds them up at once, where there are no others.
+func (w *writer) dot(s *stageLoops, n *Nest) {
+	factor, ok := w.state.vectorsOf(n.Func, Dot)
+	if !ok {
+		return
+	}
+	loop := w.sp.dotLoop(n.Func, n.Stage, factor)
+	for i := range s.vars {
+		v := &s.vars[i]
+		if v.loop != loop || !v.there || v.vector || v.parallel {
+			continue
+		}
+		if v.extent%factor == 0 {
+			in := w.split(s, n, v, factor, guard)
+			v.extent /= factor
+			in.vectorise, in.sums = true, true
+			s.vars = slices.Insert(s.vars, 0, in)
+		}
+		return
+	}
+}

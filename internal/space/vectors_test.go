@@ -1,0 +1,94 @@
+package space
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// Products of bytes are added up two or four at once, products of 16 bits two, and those of
+// which the processor has no sums one by one.
+func TestDots(t *testing.T) {
+	p := pipelinetest.Described(t, "dots.h21")
+	sp := newSpace(t, p, Defaults(2))
+	for f := range p.Funcs {
+		want := map[string][]int64{"by_bytes": {2, 4}, "by_shorts": {2}, "added": {2, 4}}[p.Funcs[f].Name]
+		if got := sp.Dots(f); !slices.Equal(got, want) {
+			t.Errorf("%s adds up %v at once, not %v", p.Funcs[f].Name, got, want)
+		}
+	}
+	// A scan's sums are each needed, and a table is added to wherever the data say.
+	for _, name := range []string{"scan.h21", "hist.h21"} {
+		p := pipelinetest.Described(t, name)
+		sp := newSpace(t, p, Defaults(2))
+		for f := range p.Funcs {
+			if got := sp.Dots(f); len(got) > 0 {
+				t.Errorf("%s of %s adds up %v at once", p.Funcs[f].Name, name, got)
+			}
+		}
+	}
+}
+
+// Vectors of bytes may be of as many lanes as there are of what is made of them.
+func TestShorterVectors(t *testing.T) {
+	p := pipelinetest.Described(t, "dots.h21")
+	sp := newSpace(t, p, Defaults(2))
+	f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == "by_bytes" })
+	natural := int64(sp.nodes[f].Stages[1].VectorSize)
+	if got := sp.Shorter(f); !slices.Equal(got, []int64{natural / 2, natural / 4}) {
+		t.Errorf("vectors of %d lanes may have %v", natural, got)
+	}
+	p = pipelinetest.Described(t, "harris.h21")
+	sp = newSpace(t, p, Defaults(2))
+	for f := range p.Funcs {
+		if got := sp.Shorter(f); sp.Scheduled(f) && len(got) > 0 {
+			t.Errorf("%s is all floats, and may have %v", p.Funcs[f].Name, got)
+		}
+	}
+}
+
+// The reduction loop inside the vector is vectorised; a vector is made of shorter ones; both
+// at once; and a trace of them reads back as it was.
+func TestVectorsOfSums(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), Defaults(2))
+	update := func(said string) string {
+		s := stateOf(t, sp, "output compute root vector x\noutput tasks [128,8]\nby_bytes compute output [128,1] vector x\n"+said)
+		if again := stateOf(t, sp, sp.FormatTrace(s.Trace())); again.Key() != s.Key() {
+			t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
+		}
+		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
+			t.Error(err)
+		}
+		var out []string
+		for line := range strings.Lines(s.Schedule().String()) {
+			if rest, ok := strings.CutPrefix(line, "by_bytes.update(0)."); ok {
+				out = append(out, rest)
+			}
+		}
+		return strings.Join(out, "")
+	}
+	check := func(said string, wants ...string) {
+		t.Helper()
+		got := update(said)
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in\n%s", said, want, got)
+			}
+		}
+	}
+	plain := update("")
+	if strings.Contains(plain, "atomic") || strings.Contains(plain, "unroll(xii)") {
+		t.Errorf("nothing was said of vectors:\n%s", plain)
+	}
+	check("by_bytes dot 4\n", "split(k$x, k$x, k$xi, 4, guard_with_if)\n", "atomic()\nvectorize(k$xi)\n", "reorder(k$xi, x")
+	check("by_bytes lanes 16\n", ", 16, guard_with_if)\n", "unroll(xi)\nvectorize(xii)\n")
+	check("by_bytes dot 2\nby_bytes lanes 16\n", "atomic()\nvectorize(k$xi)\nvectorize(xii)\n", "reorder(k$xi, xii, xi, ")
+	// 32 products are no sums of 3, and nobody's vectors have 48 lanes.
+	for _, said := range []string{"by_bytes dot 3\n", "by_bytes lanes 48\n"} {
+		if got := update(said); got != plain {
+			t.Errorf("%s makes\n%s of\n%s", said, got, plain)
+		}
+	}
+}
