@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -34,8 +35,8 @@ func (p *plan) realised() []int {
 	return out
 }
 
-// block gives one Func another register block, over any dimension but the vector's and
-// beside those over others or in their place, or none.
+// block gives one Func another register block, over any dimension, that of several vectors
+// included, and beside those over others or in their place, or a block of sums, or none.
 func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
 	funcs := p.realised()
@@ -43,7 +44,13 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 		return nil, false
 	}
 	f := funcs[m.rng.Intn(len(funcs))]
+	if m.rng.Intn(4) == 0 && p.sums([]int{f}) {
+		return p.state(), true
+	}
 	loops := p.scalarLoops(f)
+	if v := p.vector(f); v >= 0 {
+		loops = append(loops, scalarLoop{dim: v})
+	}
 	if len(loops) == 0 {
 		return nil, false
 	}
@@ -54,7 +61,7 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	}
 	switch {
 	case len(p.blocks[f]) > 0 && m.rng.Intn(4) == 0:
-	case p.isChannels(f, l):
+	case l.dim != p.vector(f) && p.isChannels(f, l):
 		factor = l.extent
 	default:
 		factor = factors[m.rng.Intn(len(factors))]
@@ -78,6 +85,33 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 		}
 	}
 	return out
+}
+
+// sums gives those of the Funcs that add up something a block of sums to be kept in
+// registers: two vectors times so many of the innermost other dimension as leaves a third
+// of the registers free. Tasks have at least as many. False where none can have any.
+func (p *plan) sums(funcs []int) bool {
+	done := false
+	for _, f := range funcs {
+		loops := p.scalarLoops(f)
+		if !p.sp.Sums(f) || p.vector(f) < 0 || len(loops) == 0 {
+			continue
+		}
+		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
+		factor := int64(1)
+		for loops[0].extent%(2*factor) == 0 && 3*factor <= p.sp.UnrollLimit(f, last) {
+			factor *= 2
+		}
+		p.unroll(f, p.vector(f), 2)
+		p.unroll(f, loops[0].dim, factor)
+		if task := slices.Clone(p.tasks[f].Task); task != nil {
+			i := slices.IndexFunc(p.sp.Pipeline().Funcs[f].Stages[0].Loops, func(l pipeline.Loop) bool { return l.Pure && l.PureDim == loops[0].dim })
+			task[i] = max(task[i], factor)
+			p.cut(f, task)
+		}
+		done = true
+	}
+	return done
 }
 
 // isChannels holds for a loop of f over a dimension that is short enough to be unrolled

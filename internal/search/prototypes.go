@@ -11,8 +11,8 @@ import (
 // Prototypes are the schedules that people would try first, made for this pipeline from
 // nothing: everything inlined, everything at root, and, for the Funcs that feed one place
 // alone, sliding windows over strips of rows and tiles, of several sizes; each of those
-// with light Funcs inlined and not, and some with several rows or all of a few channels
-// made at a time. What feeds one place by several ways may be kept whole, too: of a
+// with light Funcs inlined and not, and some with several rows, all of a few channels or a
+// block of sums made at a time. What feeds one place by several ways may be kept whole, too: of a
 // pyramid, whose levels are all read twice, each strip would otherwise compute nearly
 // everything. A long chain is cut into groups that compute little twice. Strips may be
 // merged from the inputs up, no further than nothing is computed often. And where channels
@@ -60,6 +60,10 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	for _, g := range leading {
 		strips(g)
+	}
+	if p := everyRoot(sp, true); p.sums(p.realised()) {
+		p.sized = true // updates have whole blocks of loops that are all there is then
+		add("root-light-sums", p)
 	}
 	sliced := func(name string, p *plan) {
 		for _, by := range sp.Slices() {

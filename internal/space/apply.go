@@ -286,12 +286,13 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	return true
 }
 
-// block splits loops around the vector, or the innermost ones where there is none, by the
-// factors of the Func's blocks and unrolls the inner parts inside all loops ("unroll and
+// block splits loops around the vector, that over several vectors too, or the innermost
+// ones where there is none, by the factors of the Func's blocks and unrolls the inner parts inside all loops ("unroll and
 // jam"), so that what neighbouring iterations read in common is loaded once, and what they
 // add up goes to accumulators of their own. Nothing may be computed in these loops, and
 // whole blocks must fit. Updates cannot have the rest of a division shifted, only guarded;
-// they have blocks where a loop holds some number of them exactly.
+// they have blocks where a loop holds some number of them exactly, as estimated where there
+// is a version for that.
 func (w *writer) block(s *stageLoops, n *Nest) {
 	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return
@@ -304,13 +305,13 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		}
 		for i := range st.Loops {
 			v := &s.vars[i]
-			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.vector || v.parallel || v.extent < b.Factor {
+			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.parallel || v.extent < b.Factor {
 				continue
 			}
-			exact := st.idx > 0 && v.extent%b.Factor == 0 && (v.constant || !v.whole)
+			exact := st.idx > 0 && v.extent%b.Factor == 0 && (v.constant || !v.whole || w.state.sized)
 			if tail := w.tail(st, v, b.Factor); tail != guard || exact {
 				in := w.split(s, n, v, b.Factor, tail)
-				in.unrolled = true
+				in.unrolled, in.vector = true, false
 				v.extent = ceilDiv(v.extent, b.Factor)
 				inner = append(inner, in)
 			}

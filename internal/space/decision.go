@@ -36,7 +36,8 @@ type Decision struct {
 	// Task says, for Tasks, how many iterations of the pure stage's loops a task
 	// covers, vectors by lanes; nil leaves them serial.
 	Task []int64
-	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled;
+	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled
+	// (how many vectors, along the vector's);
 	// Dim says, for Slice, along which dimension; Factor says how many lanes, and how many
 	// iterations for Dot.
 	Dim    int

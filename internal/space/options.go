@@ -63,8 +63,10 @@ type Options struct {
 
 	// ShortVectors widens the space by vectors of fewer lanes than the machine's where
 	// the first dimension of a Func is as short, as are those of 8x8 blocks: 4 lanes or
-	// more; and by vectors along dimensions that fill three quarters of one, where
-	// computing the rest does no harm. Default true; Adams turns it off.
+	// more; by vectors along dimensions that fill three quarters of one, where computing
+	// the rest does no harm; and by vectors along the other dimensions of outputs of which
+	// the one that is dense in memory fills none, as where channels are interleaved.
+	// Default true; Adams turns it off.
 	ShortVectors bool
 
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see

@@ -299,26 +299,25 @@ func (sp *Space) filling(f, d int, there int64) int64 {
 }
 
 // findVectorDims lists the dimensions to try vectorising over: for outputs, whose
-// storage is not ours, those that are dense in memory; for others each one that
-// fills a vector; where there are none, all of them.
+// storage is not ours, those that are dense in memory, but first those that fill a vector
+// where the dense ones do not, as interleaved channels; for others each one that fills a
+// vector; where there are none, all of them.
 func (sp *Space) findVectorDims(f int) []int {
 	n := &sp.nodes[f]
 	if n.Extern {
 		return []int{-1}
 	}
-	var dims []int
-	if n.Output {
-		for _, d := range n.InnermostDims {
-			if d >= 0 && d < n.dims {
-				dims = append(dims, d)
-			}
+	b := sp.root.bounds(f)
+	var dims, full []int
+	for d := range n.dims {
+		if e := extent(b.Computed(d)); e >= sp.filling(f, d, e) {
+			full = append(full, d)
 		}
-	} else {
-		b := sp.root.bounds(f)
-		for d := range n.dims {
-			if e := extent(b.Computed(d)); e >= sp.filling(f, d, e) {
-				dims = append(dims, d)
-			}
+	}
+	if dims = full; n.Output {
+		dims = n.InnermostDims
+		if sp.o.ShortVectors && !slices.ContainsFunc(dims, func(d int) bool { return slices.Contains(full, d) }) {
+			dims = append(full, dims...)
 		}
 	}
 	if len(dims) == 0 {

@@ -34,6 +34,17 @@ func (n *node) findShorter() []int64 {
 	return out
 }
 
+// Sums says whether f has an update that adds up, or otherwise reduces, something to the
+// points it is at, which goes the faster the more of them are in registers.
+func (sp *Space) Sums(f int) bool {
+	for s, st := range sp.nodes[f].Stages {
+		if slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.RVar }) && !sp.writesElsewhere(f, s) {
+			return true
+		}
+	}
+	return false
+}
+
 // Dots are how many iterations of a reduction the updates of f can add up at once in each
 // lane, by a decision of the Kind Dot: processors have instructions that multiply short
 // integers and add up two or four neighbouring products (Halide makes them of a reduction
