@@ -459,8 +459,27 @@ public:
     }
 };
 
+// An image whose three channels lie side by side.
+class Interleaved : public Generator<Interleaved> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        Func wide("wide");
+        wide(x, y, c) = cast<uint16_t>(input(x, y, c)) + input(x + 1, y, c);
+        output(x, y, c) = cast<uint8_t>((wide(x, y, c) + wide(x, y + 1, c)) / 4);
+        output.dim(0).set_stride(3);
+        output.dim(2).set_stride(1).set_bounds(0, 3);
+        input.set_estimates({{0, 641}, {0, 481}, {0, 3}});
+        output.set_estimates({{0, 640}, {0, 480}, {0, 3}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Interleaved, interleaved)
 HALIDE_REGISTER_GENERATOR(Copies, copies)
 HALIDE_REGISTER_GENERATOR(Dots, dots)
 HALIDE_REGISTER_GENERATOR(Formulas, formulas)

@@ -88,8 +88,8 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 }
 
 // sums gives those of the Funcs that add up something a block of sums to be kept in
-// registers: two vectors times so many of the innermost other dimension as leaves a third
-// of the registers free. Tasks have at least as many. False where none can have any.
+// registers: two vectors times so many of the innermost other dimension as are unrolled at
+// most. Tasks have at least as many. False where none can have any.
 func (p *plan) sums(funcs []int) bool {
 	done := false
 	for _, f := range funcs {
@@ -99,7 +99,7 @@ func (p *plan) sums(funcs []int) bool {
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
 		factor := int64(1)
-		for loops[0].extent%(2*factor) == 0 && 3*factor <= p.sp.UnrollLimit(f, last) {
+		for loops[0].extent%(2*factor) == 0 && 2*2*factor <= p.sp.UnrollLimit(f, last) {
 			factor *= 2
 		}
 		p.unroll(f, p.vector(f), 2)

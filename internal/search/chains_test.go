@@ -686,3 +686,28 @@ func TestSumsSeveralAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// One prototype keeps a block of sums in registers, in tasks that have as many, with a version
+// for the sizes that make it whole; where nothing is added up there is none.
+func TestBlocksOfSumsInPrototypes(t *testing.T) {
+	sp := sizedSpace(t, "dots.h21", true)
+	root := prototype(t, sp, "prototype:root-light-sums")
+	words := funcs(t, sp, "by_words")[0]
+	p := planOf(sp.Start(), root)
+	blocks := map[int]int64{}
+	for _, b := range p.blocks[words] {
+		blocks[b.Dim] = b.Factor
+	}
+	most := sp.UnrollLimit(words, 1)
+	if n := blocks[1]; len(blocks) != 2 || blocks[0] != 2 || n < 4 || 2*n > most || p.tasks[words].Task[1] < n {
+		t.Errorf("blocks %v in tasks of %v, with room for %d vectors", blocks, p.tasks[words].Task, most)
+	}
+	if !root.Sized() || !strings.Contains(root.Schedule().String(), "by_words.update(0).unroll(yi") {
+		t.Errorf("nothing is unrolled:\n%s", root.Schedule())
+	}
+	for _, c := range Prototypes(sizedSpace(t, "harris.h21", true)) {
+		if strings.HasSuffix(c.Origin, "-sums") {
+			t.Errorf("harris adds up nothing, and there is %s", c.Origin)
+		}
+	}
+}

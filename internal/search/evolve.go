@@ -66,8 +66,7 @@ func (o EvolveOptions) Validate() error {
 // (see credit): a move is paid by how much faster its result is than what it started
 // from, in logarithms, and twice that where the result is the best so far. Where there
 // is a judge most proposals are the most promising of several changes: making one takes
-// a thousandth of the time that measuring it does. What is hopeless (see Lateness) is not
-// proposed.
+// a thousandth of the time that measuring it does. What is hopeless is not proposed.
 type Evolve struct {
 	sp     *space.Space
 	rng    *rand.Rand
@@ -242,7 +241,7 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 	var fit []Candidate
 	var at []int
 	for i, c := range e.first {
-		if all || !(c.given && enough) && !e.o.Lateness.hopeless(c.State) {
+		if all && !tooLarge(c.State) || !(c.given && enough) && !e.hopeless(c.State) {
 			fit, at = append(fit, c.Candidate), append(at, i)
 		}
 	}
@@ -276,6 +275,13 @@ func (e *Evolve) mostPromising(cs []Candidate) int {
 	return best
 }
 
+// tooLarge holds where a Func takes more than Halide allocates at once. (With large buffers
+// in its target it would; nobody waits for a candidate that fills one.)
+func tooLarge(s *space.State) bool { return s.LargestAllocation() > math.MaxInt32 }
+
+// hopeless holds for what is too large and where Lateness has it so.
+func (e *Evolve) hopeless(s *space.State) bool { return tooLarge(s) || e.o.Lateness.hopeless(s) }
+
 // next makes one candidate, which may be an old one; none where it would be hopeless.
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
@@ -283,7 +289,7 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 		if e.beginsSized() {
 			s = sized(s)
 		}
-		return newCandidate(s, "random"), birth{}, !e.o.Lateness.hopeless(s)
+		return newCandidate(s, "random"), birth{}, !e.hopeless(s)
 	}
 	from, other := e.parent(), e.parent()
 	kind := e.credit.draw(e.rng)
@@ -299,7 +305,7 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 			origin += "+" + moves[more].name
 		}
 	}
-	if e.o.Lateness.hopeless(s) {
+	if e.hopeless(s) {
 		return Candidate{}, birth{}, false
 	}
 	return newCandidate(s, origin), birth{kind, from.seconds}, true

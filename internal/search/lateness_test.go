@@ -1,9 +1,13 @@
 package search
 
 import (
+	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -60,6 +64,33 @@ func TestLateness(t *testing.T) {
 		told(all, true)
 		if l.hopeless(all) != m.hopeless {
 			t.Errorf("after one of %g s the other is hopeless: %v", m.seconds, !m.hopeless)
+		}
+	}
+}
+
+// What would allocate more at once than Halide does is not proposed.
+func TestTooLargeToAllocate(t *testing.T) {
+	p := *pipelinetest.Described(t, "dots.h21")
+	p.Funcs = slices.Clone(p.Funcs)
+	words := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == "by_words" })
+	p.Funcs[words].BytesPerPoint = 1 << 20
+	sp, err := space.New(&p, space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evolve := NewEvolve(sp, rand.New(rand.NewSource(1)), EvolveDefaults())
+	for range 10 {
+		proposed, err := evolve.Propose(t.Context(), 5)
+		if err != nil || len(proposed) == 0 {
+			t.Fatalf("%d proposed: %v", len(proposed), err)
+		}
+		for _, c := range proposed {
+			if c.State.LargestAllocation() > math.MaxInt32 {
+				t.Errorf("%s allocates %g bytes", c.Origin, c.State.LargestAllocation())
+			}
+			if err := evolve.Observe([]Outcome{{Candidate: c, OK: true, Seconds: 1}}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -64,3 +64,38 @@ row_counts scalar
 		t.Errorf("eighty rows are no blocks of three:\n%s", got)
 	}
 }
+
+// Blocks go over several vectors, too, and with a version for the estimated sizes updates have
+// them over loops that nothing splits.
+func TestBlocksOfSums(t *testing.T) {
+	o := Defaults(1)
+	o.Sized = true
+	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), o)
+	for f := range sp.nodes {
+		name := sp.nodes[f].Name
+		if want := map[string]bool{"by_bytes": true, "by_shorts": true, "added": true, "by_words": true, "largest": true, "whole": true}[name]; sp.Sums(f) != want {
+			t.Errorf("%s adds up: %v", name, !want)
+		}
+	}
+	update := func(said string) string {
+		s := stateOf(t, sp, "by_bytes compute root vector x\nby_bytes block x 2\nby_bytes block y 8\n"+said)
+		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
+			t.Error(err)
+		}
+		var out []string
+		for line := range strings.Lines(s.Schedule().String()) {
+			if rest, ok := strings.CutPrefix(line, "by_bytes.update(0)."); ok {
+				out = append(out, rest)
+			}
+		}
+		return strings.Join(out, "")
+	}
+	if got := update(""); strings.Contains(got, "unroll") {
+		t.Errorf("rows may be any number, and there are blocks of them:\n%s", got)
+	}
+	for _, want := range []string{"split(x, x, xii, 2, guard_with_if)\n", "split(y, y, yi, 8, guard_with_if)\n", "reorder(xi, xii, yi, k$x, x, y)\n", "unroll(xii)\nunroll(yi)\nvectorize(xi)\n"} {
+		if got := update("output sized\n"); !strings.Contains(got, want) {
+			t.Errorf("no %sin\n%s", want, got)
+		}
+	}
+}

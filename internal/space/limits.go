@@ -88,6 +88,26 @@ func (sp *Space) allocated(f int, n *Nest) float64 {
 	return bytes
 }
 
+// LargestAllocation is how many bytes the buffer takes that is the largest of those a
+// complete state allocates, for Funcs that are neither inputs nor outputs.
+func (s *State) LargestAllocation() float64 {
+	most := 0.0
+	var visit func(n *Nest)
+	visit = func(n *Nest) {
+		for _, f := range n.StoreAt {
+			if node := &s.sp.nodes[f]; !node.Output {
+				bytes := float64(node.BytesPerPoint) / float64(max(len(node.Types), 1))
+				most = max(most, bytes*points(n.Bounds(f).computed()))
+			}
+		}
+		for _, c := range n.Children {
+			visit(c)
+		}
+	}
+	visit(s.root)
+	return most
+}
+
 // mixes lists what would be read before its start because of sliding windows over
 // level n. Halide starts each window with extra iterations of the loop, one
 // consumer after the other. Where a Func is read by one that so started early and

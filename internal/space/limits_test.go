@@ -152,3 +152,20 @@ func TestTasksAreSortedAsTheirs(t *testing.T) {
 		}
 	}
 }
+
+// The largest buffer is what a Func takes where it is stored; outputs are somebody else's.
+func TestLargestAllocation(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), Defaults(2))
+	var inside strings.Builder
+	inside.WriteString("output compute root vector x\noutput tasks serial\n")
+	for f := 1; f < sp.Funcs(); f++ {
+		if sp.Scheduled(f) {
+			fmt.Fprintf(&inside, "%s compute output [128,1] vector x\n", sp.nodes[f].Name)
+		}
+	}
+	for text, want := range map[string]float64{"output compute root vector x\n": 128 * 64 * 4, inside.String(): 128 * 4} {
+		if got := stateOf(t, sp, text).LargestAllocation(); got != want {
+			t.Errorf("%g bytes, not %g, of\n%s", got, want, text)
+		}
+	}
+}

@@ -77,3 +77,23 @@ func TestNearlyFullVectors(t *testing.T) {
 		}
 	}
 }
+
+// Of an output whose channels lie side by side, which are too few for a vector, there are
+// vectors along rows first; in Adams et al.'s space only along what is dense in memory.
+func TestVectorsOfInterleavedOutputs(t *testing.T) {
+	p := pipelinetest.Described(t, "interleaved.h21")
+	for _, c := range []struct {
+		o     Options
+		first int
+	}{{Defaults(2), 0}, {Adams(2), 2}} {
+		sp := newSpace(t, p, c.o)
+		if got := sp.VectorDims(0); got[0] != c.first || !slices.Contains(got, 2) {
+			t.Errorf("%s has vectors along %v, not %d first", p.Funcs[0].Name, got, c.first)
+		}
+	}
+	// Planes are dense in memory along their rows, which are long enough.
+	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), Defaults(2))
+	if got := sp.VectorDims(0); !slices.Equal(got, []int{0}) {
+		t.Errorf("the output of camera_pipe has vectors along %v", got)
+	}
+}
