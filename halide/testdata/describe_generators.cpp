@@ -459,6 +459,24 @@ public:
     }
 };
 
+// How far the numbers of each row are from their mean, which is the same for all of a row.
+class Deviations : public Generator<Deviations> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var y("y");
+        RDom k(0, 1024, "k");
+        Func mean("mean"), squares("squares");
+        mean(y) += input(k, y) / 1024;
+        squares(y) += (input(k, y) - mean(y)) * (input(k, y) - mean(y));
+        output(y) = sqrt(squares(y) / 1024);
+        input.set_estimates({{0, 1024}, {0, 512}});
+        output.set_estimates({{0, 512}});
+    }
+};
+
 // An image whose three channels lie side by side.
 class Interleaved : public Generator<Interleaved> {
 public:
@@ -479,6 +497,7 @@ public:
 
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Deviations, deviations)
 HALIDE_REGISTER_GENERATOR(Interleaved, interleaved)
 HALIDE_REGISTER_GENERATOR(Copies, copies)
 HALIDE_REGISTER_GENERATOR(Dots, dots)

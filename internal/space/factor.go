@@ -25,8 +25,9 @@ const (
 // Factoring are the structural directives after which associative reductions can be
 // scheduled better than they are, none where that goes for no reduction:
 //
-//   - One that reads memory along a reduction loop and along no other gets the lanes of a
-//     few vectors as a loop of their own, each summing up its share.
+//   - One that reads memory along a reduction loop, and nothing that moves with one along
+//     any other, gets the lanes of a few vectors as a loop of their own, each summing up its
+//     share.
 //   - One that at root has fewer independent iterations than cores could use gets tasks,
 //     as long as what these add up to is little against the reduction.
 //
@@ -103,7 +104,8 @@ func (c *factoring) keep(loop string) {
 }
 
 // lanes picks the reduction loop to vectorise and into how many lanes, -1 where there is
-// none: one that something is read along densely where nothing is along any other loop.
+// none: one that something is read along densely, where nothing that moves with it is along
+// any other loop.
 func (c *factoring) lanes() (loop int, count int64) {
 	n := &c.sp.nodes[c.f]
 	st := &n.Stages[c.s]
@@ -120,7 +122,7 @@ func (c *factoring) lanes() (loop int, count int64) {
 				switch one := j.Coeffs[0][i] == (pipeline.Rational{Num: 1, Den: 1}); {
 				case one && l.RVar:
 					dense = i
-				case one:
+				case one && reduced(st, &j):
 					return -1, 0
 				}
 			}
@@ -136,6 +138,19 @@ func (c *factoring) lanes() (loop int, count int64) {
 		}
 	}
 	return -1, 0
+}
+
+// reduced holds where a load moves with a reduction loop. What does not is the same for all
+// lanes of one, as the mean that is taken off everything before it is squared.
+func reduced(st *pipeline.Stage, j *pipeline.Jacobian) bool {
+	for _, row := range j.Coeffs {
+		for i, c := range row {
+			if st.Loops[i].RVar && (c.Num != 0 || c.Den == 0) { // or nobody knows
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tasks picks the reduction loop to run in parallel and how many iterations of it are a

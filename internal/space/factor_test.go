@@ -38,6 +38,15 @@ largest_parts = largest.update(0).rfactor([r_x_lane], [r_x_lane_var])
 	if got := factored(t, "softmax.h21", 2, false); got != "" {
 		t.Errorf("softmax without its floats:\n%s", got)
 	}
+	// The mean is read along the rows that are added up, and is the same for all of one.
+	rows := `squares.update(0).split(k$x, k_x_step, k_x_lane, 32, guard_with_if)
+squares_parts = squares.update(0).rfactor([k_x_lane], [k_x_lane_var])
+mean.update(0).split(k$x, k_x_step, k_x_lane, 32, guard_with_if)
+mean_parts = mean.update(0).rfactor([k_x_lane], [k_x_lane_var])
+`
+	if got := factored(t, "deviations.h21", 2, true); got != rows {
+		t.Errorf("deviations:\n%s", got)
+	}
 	// 240 rows are 8 tasks of 30: a histogram of 256 bins each is little.
 	tasks := `histogram.update(0).split(image$y, image_y_strip, image_y_line, 30, guard_with_if)
 histogram_parts = histogram.update(0).rfactor([image_y_strip], [image_y_strip_var])
