@@ -338,7 +338,7 @@ int summed_at_once(const std::string &func, const Stage &stage) {
     for (int bits = 8; 2 * bits <= add->type.bits(); bits *= 2) {
         bool fit = true;
         for (const Expr &f : factors) {
-            fit = fit && (lossless_cast(Halide::Int(bits), f).defined() || bits == 8 && lossless_cast(Halide::UInt(8), f).defined());
+            fit = fit && (lossless_cast(Halide::Int(bits), f).defined() || (bits == 8 && lossless_cast(Halide::UInt(8), f).defined()));
         }
         if (fit) return add->type.bits() / bits;
     }

@@ -287,10 +287,10 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 }
 
 // block splits loops around the vector, that over several vectors too, or the innermost
-// ones where there is none, by the factors of the Func's blocks and unrolls the inner parts inside all loops ("unroll and
-// jam"), so that what neighbouring iterations read in common is loaded once, and what they
-// add up goes to accumulators of their own. Nothing may be computed in these loops, and
-// whole blocks must fit. Updates cannot have the rest of a division shifted, only guarded;
+// ones where there is none, by the factors of the Func's blocks and unrolls the inner parts
+// inside all loops ("unroll and jam"), so that what neighbouring iterations read in common
+// is loaded once, and what they add up goes to accumulators of their own. Nothing may be
+// computed in these loops, and whole blocks must fit. Updates cannot have the rest of a division shifted, only guarded;
 // they have blocks where a loop holds some number of them exactly, as estimated where there
 // is a version for that.
 func (w *writer) block(s *stageLoops, n *Nest) {

@@ -37,9 +37,8 @@ type Decision struct {
 	// covers, vectors by lanes; nil leaves them serial.
 	Task []int64
 	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled
-	// (how many vectors, along the vector's);
-	// Dim says, for Slice, along which dimension; Factor says how many lanes, and how many
-	// iterations for Dot.
+	// (how many vectors, along the vector's). Dim says, for Slice, along which dimension;
+	// Factor, for Lanes, how many, and for Dot how many iterations are added up at once.
 	Dim    int
 	Factor int64
 

@@ -101,8 +101,8 @@ func readsDensely(st *pipeline.Stage, loop int) bool {
 	return false
 }
 
-// shorterVectors makes a vector that is longer than a decision of the Kind Lanes says of several that are
-// not, one after the other.
+// shorterVectors makes a vector that is longer than a decision of the Kind Lanes says of
+// several that are not, one after the other.
 func (w *writer) shorterVectors(s *stageLoops, n *Nest) {
 	lanes, ok := w.state.vectorsOf(n.Func, Lanes)
 	at := slices.IndexFunc(s.vars, func(v loopVar) bool { return v.vectorise })
