@@ -22,8 +22,6 @@ import (
 
 	"github.com/protuner/protuner/claims/claim"
 	"github.com/protuner/protuner/internal/bridge"
-	"github.com/protuner/protuner/internal/measure"
-	"github.com/protuner/protuner/internal/report"
 	"github.com/protuner/protuner/internal/tune"
 )
 
@@ -157,55 +155,19 @@ func main() {
 	if flag.NArg() != 1 {
 		claim.Fail(fmt.Errorf("name a checkout of Halide's sources"))
 	}
-	ctx := claim.Context()
 	dir, err := os.MkdirTemp("", "claim-")
 	claim.Fail(err)
 	defer os.RemoveAll(dir)
-	var own, beam []float64
-	var missing, lines []string
-	least := ""
+	var chosen []string
 	for _, p := range generators {
-		if *names != "" && !slices.Contains(strings.Split(*names, ","), p.name) {
-			continue
+		if *names == "" || slices.Contains(strings.Split(*names, ","), p.name) {
+			chosen = append(chosen, p.name)
 		}
+	}
+	claim.AgainstOwn(claim.Context(), chosen, func(name string) (tune.Options, error) {
+		p := generators[slices.IndexFunc(generators, func(p published) bool { return p.name == name })]
 		o, err := p.options(flag.Arg(0), dir)
-		claim.Fail(err)
-		o.Budget, o.Seed, o.Seeds, o.Baselines = *budget, *seed, nil, []string{"own", "adams2019"}
-		o.BaselineLimits.Time = time.Minute
-		r, err := tune.Run(ctx, o, tune.Events{}, make(chan struct{}))
-		if err != nil {
-			claim.Fail(ctx.Err())
-			missing = append(missing, p.name)
-			fmt.Printf("%s: %v\n", p.name, err)
-			continue
-		}
-		report.Tuned(os.Stdout, r)
-		line := p.name
-		for i, all := range []*[]float64{&own, &beam} {
-			v := r.Baselines[i].Verdict
-			if v == nil {
-				line += " -"
-				continue
-			}
-			*all = append(*all, v.Ratio.Value)
-			line += fmt.Sprintf(" %.2f [%.2f, %.2f]", v.Ratio.Value, v.Ratio.Low, v.Ratio.High)
-			if i == 0 && v.Ratio.Value == slices.Min(own) {
-				least = p.name
-			}
-		}
-		lines = append(lines, line)
-	}
-	if len(own) == 0 {
-		claim.Fail(fmt.Errorf("none was raced against its own schedule; not tuned: %s", strings.Join(missing, ", ")))
-	}
-	fmt.Printf("\nhow many times as fast as its own schedule, and as Adams2019's beam where that ends:\n%s\n", strings.Join(lines, "\n"))
-	said := fmt.Sprintf("%.2f times as fast as their own schedules in geometric mean of %d, the least %.2f (%s)",
-		measure.GeometricMean(own), len(own), slices.Min(own), least)
-	if len(beam) > 0 {
-		said += fmt.Sprintf("; %.2f times as fast as the beam of %d", measure.GeometricMean(beam), len(beam))
-	}
-	if len(missing) > 0 {
-		said += "; not tuned: " + strings.Join(missing, ", ")
-	}
-	claim.Say(len(missing) == 0 && measure.GeometricMean(own) > 1, "%s", said)
+		o.Budget, o.Seed = *budget, *seed
+		return o, err
+	})
 }

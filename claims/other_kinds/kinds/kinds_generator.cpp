@@ -1,0 +1,307 @@
+// Kinds of pipelines that the suite has none of, each with a schedule by hand.
+#include "Halide.h"
+
+using namespace Halide;
+
+namespace {
+
+constexpr int kTasks = 16;  // rows of a task, where nothing else is said
+
+// A fully connected layer of a network of bytes: both factors are dense along the sum.
+class ByteLayer : public Generator<ByteLayer> {
+public:
+    Input<Buffer<uint8_t, 2>> values{"values"};
+    Input<Buffer<uint8_t, 2>> weights{"weights"};
+    Input<Buffer<int32_t, 1>> bias{"bias"};
+    Output<Buffer<uint8_t, 2>> output{"output"};
+
+    void generate() {
+        Var c("c"), b("b");
+        RDom k(0, 1024);
+        Func sum("sum");
+        sum(c, b) = bias(c);
+        sum(c, b) += (cast<int32_t>(values(k, b)) - 128) * (cast<int32_t>(weights(k, c)) - 120);
+        output(c, b) = cast<uint8_t>(clamp((sum(c, b) >> 12) + 100, 0, 255));
+        values.set_estimates({{0, 1024}, {0, 64}});
+        weights.set_estimates({{0, 1024}, {0, 1024}});
+        bias.set_estimates({{0, 1024}});
+        output.set_estimates({{0, 1024}, {0, 64}});
+        if (using_autoscheduler()) return;
+        Var ci("ci"), bi("bi");
+        RVar ko("ko"), ki("ki");
+        output.tile(c, b, ci, bi, 4, 4).parallel(c);
+        sum.compute_at(output, c).unroll(c).unroll(b);
+        sum.update().split(k, ko, ki, natural_vector_size<uint8_t>()).reorder(ki, c, b, ko).unroll(c).unroll(b).atomic().vectorize(ki);
+    }
+};
+
+// A product of two matrices of bytes.
+class ByteProduct : public Generator<ByteProduct> {
+public:
+    Input<Buffer<uint8_t, 2>> a{"a"};
+    Input<Buffer<int8_t, 2>> b{"b"};
+    Output<Buffer<int32_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom k(0, 512);
+        Func sum("sum");
+        sum(x, y) += cast<int32_t>(a(k, y)) * cast<int32_t>(b(x, k));
+        output(x, y) = sum(x, y);
+        a.set_estimates({{0, 512}, {0, 512}});
+        b.set_estimates({{0, 512}, {0, 512}});
+        output.set_estimates({{0, 512}, {0, 512}});
+        if (using_autoscheduler()) return;
+        Var xi("xi"), yi("yi");
+        const int vec = natural_vector_size<int32_t>();
+        output.tile(x, y, xi, yi, 4 * vec, 4).vectorize(xi, vec).unroll(xi).unroll(yi).parallel(y);
+        sum.compute_at(output, x).vectorize(x, vec).unroll(x).unroll(y);
+        sum.update().reorder(x, y, k).vectorize(x, vec).unroll(x).unroll(y);
+    }
+};
+
+// A separable filter of 16 bits, whose taps are given when it runs.
+class ShortFilter : public Generator<ShortFilter> {
+public:
+    Input<Buffer<int16_t, 2>> input{"input"};
+    Input<Buffer<int16_t, 1>> taps{"taps"};
+    Output<Buffer<int16_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom r(0, 16), q(0, 16);
+        Func near = BoundaryConditions::repeat_edge(input);
+        Func across("across"), rows("rows"), down("down");
+        across(x, y) += cast<int32_t>(near(x + r - 8, y)) * cast<int32_t>(taps(r));
+        rows(x, y) = saturating_cast<int16_t>(across(x, y) >> 14);
+        down(x, y) += cast<int32_t>(rows(x, y + q - 8)) * cast<int32_t>(taps(q));
+        output(x, y) = saturating_cast<int16_t>(down(x, y) >> 14);
+        input.set_estimates({{0, 1920}, {0, 1080}});
+        taps.set_estimates({{0, 16}});
+        output.set_estimates({{0, 1920}, {0, 1080}});
+        if (using_autoscheduler()) return;
+        Var xi("xi"), yi("yi");
+        const int vec = natural_vector_size<int32_t>();
+        output.split(y, y, yi, 2 * kTasks).parallel(y).vectorize(x, 2 * vec);
+        down.compute_at(output, x).vectorize(x, vec).unroll(x).update().reorder(x, q).vectorize(x, vec).unroll(x).unroll(q);
+        rows.store_at(output, y).compute_at(output, yi).split(x, x, xi, 2 * vec).vectorize(xi);
+        across.compute_at(rows, x).vectorize(x, vec).unroll(x).update().reorder(x, r).vectorize(x, vec).unroll(x).unroll(r);
+    }
+};
+
+// What is between two pixels of an image lies a channel apart.
+void interleave(OutputImageParam p, int channels) {
+    p.dim(0).set_stride(channels);
+    p.dim(2).set_stride(1).set_bounds(0, channels);
+}
+
+// Blurred and tinted colours.
+class InterleavedBlur : public Generator<InterleavedBlur> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        Func near = BoundaryConditions::repeat_edge(input, {{0, input.width()}, {0, input.height()}});
+        Func across("across"), blurred("blurred"), gray("gray");
+        across(x, y, c) = cast<uint16_t>(near(x - 1, y, c)) + 2 * cast<uint16_t>(near(x, y, c)) + near(x + 1, y, c);
+        blurred(x, y, c) = (across(x, y - 1, c) + 2 * across(x, y, c) + across(x, y + 1, c)) / 16;
+        gray(x, y) = 0.299f * blurred(x, y, 0) + 0.587f * blurred(x, y, 1) + 0.114f * blurred(x, y, 2);
+        const Expr tint = select(c == 0, 1.07f, c == 1, 0.74f, 0.43f);
+        output(x, y, c) = saturating_cast<uint8_t>(0.5f * blurred(x, y, c) + 0.5f * gray(x, y) * tint);
+        interleave(input, 3);
+        interleave(output, 3);
+        input.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        output.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        if (using_autoscheduler()) return;
+        Var yi("yi");
+        const int vec = natural_vector_size<float>();
+        output.reorder(c, x, y).unroll(c).split(y, y, yi, 2 * kTasks).parallel(y).vectorize(x, vec);
+        blurred.compute_at(output, x).reorder(c, x, y).unroll(c).vectorize(x, vec);
+        across.store_at(output, y).compute_at(output, yi).reorder(c, x, y).unroll(c).vectorize(x, natural_vector_size<uint16_t>());
+    }
+};
+
+// One image over another, alpha multiplied in.
+class InterleavedOver : public Generator<InterleavedOver> {
+public:
+    Input<Buffer<uint8_t, 3>> above{"above"};
+    Input<Buffer<uint8_t, 3>> below{"below"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        const Expr through = cast<uint16_t>(below(x, y, c)) * cast<uint16_t>(255 - above(x, y, 3)) + 128;
+        output(x, y, c) = above(x, y, c) + cast<uint8_t>((through + (through >> 8)) >> 8);
+        interleave(above, 4);
+        interleave(below, 4);
+        interleave(output, 4);
+        above.set_estimates({{0, 3840}, {0, 2160}, {0, 4}});
+        below.set_estimates({{0, 3840}, {0, 2160}, {0, 4}});
+        output.set_estimates({{0, 3840}, {0, 2160}, {0, 4}});
+        if (using_autoscheduler()) return;
+        output.reorder(c, x, y).unroll(c).vectorize(x, natural_vector_size<uint8_t>()).parallel(y, kTasks);
+    }
+};
+
+// Brightness, and both colours of two by two pixels side by side, made interleaved RGB.
+class Nv12 : public Generator<Nv12> {
+public:
+    Input<Buffer<uint8_t, 2>> brightness{"brightness"};
+    Input<Buffer<uint8_t, 3>> colours{"colours"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        const Expr u = cast<int32_t>(colours(x / 2, y / 2, 0)) - 128, v = cast<int32_t>(colours(x / 2, y / 2, 1)) - 128;
+        const Expr base = (cast<int32_t>(brightness(x, y)) - 16) * 298 + 128;
+        output(x, y, c) = saturating_cast<uint8_t>(mux(c, {base + 409 * v, base - 100 * u - 208 * v, base + 516 * u}) >> 8);
+        interleave(colours, 2);
+        interleave(output, 3);
+        brightness.set_estimates({{0, 1920}, {0, 1080}});
+        colours.set_estimates({{0, 960}, {0, 540}, {0, 2}});
+        output.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        if (using_autoscheduler()) return;
+        output.reorder(c, x, y).unroll(c).align_bounds(x, 2).align_bounds(y, 2).vectorize(x, natural_vector_size<int16_t>()).parallel(y, kTasks);
+    }
+};
+
+// An image looked up, between its pixels, where a map says.
+class Remap : public Generator<Remap> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Input<Buffer<float, 3>> where{"where"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        const Expr right = input.dim(0).extent() - 2, bottom = input.dim(1).extent() - 2;
+        Func left("left"), top("top"), along("along"), down("down");
+        const Expr wx = clamp(where(x, y, 0), 0.f, cast<float>(right)), wy = clamp(where(x, y, 1), 0.f, cast<float>(bottom));
+        left(x, y) = cast<int32_t>(wx);
+        top(x, y) = cast<int32_t>(wy);
+        along(x, y) = wx - floor(wx);
+        down(x, y) = wy - floor(wy);
+        const Expr i = clamp(left(x, y), 0, right), j = clamp(top(x, y), 0, bottom);
+        const auto at = [&](const Expr &i, const Expr &j) { return cast<float>(input(i, j, c)); };
+        const Expr above = lerp(at(i, j), at(i + 1, j), along(x, y)), below = lerp(at(i, j + 1), at(i + 1, j + 1), along(x, y));
+        output(x, y, c) = cast<uint8_t>(lerp(above, below, down(x, y)) + 0.5f);
+        interleave(input, 3);
+        interleave(output, 3);
+        input.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        where.set_estimates({{0, 1280}, {0, 720}, {0, 2}});
+        output.set_estimates({{0, 1280}, {0, 720}, {0, 3}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.reorder(c, x, y).unroll(c).vectorize(x, vec).parallel(y, kTasks);
+        for (Func f : {left, top, along, down}) f.compute_at(output, x).vectorize(x, vec);
+    }
+};
+
+// Rows made to have the mean 0 and the deviation 1, then scaled and shifted.
+class RowNorm : public Generator<RowNorm> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Input<Buffer<float, 1>> scale{"scale"};
+    Input<Buffer<float, 1>> shift{"shift"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom k(0, input.width());
+        Func mean("mean"), variance("variance"), inverse("inverse");
+        const Expr n = cast<float>(input.width());
+        mean(y) += input(k, y) / n;
+        const Expr off = input(k, y) - mean(y);
+        variance(y) += off * off / n;
+        inverse(y) = 1.f / sqrt(variance(y) + 1e-5f);
+        output(x, y) = (input(x, y) - mean(y)) * inverse(y) * scale(x) + shift(x);
+        input.set_estimates({{0, 1024}, {0, 2048}});
+        scale.set_estimates({{0, 1024}});
+        shift.set_estimates({{0, 1024}});
+        output.set_estimates({{0, 1024}, {0, 2048}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.vectorize(x, vec).parallel(y, 2 * kTasks);
+        mean.compute_at(output, y).update().atomic().vectorize(k, vec);
+        variance.compute_at(output, y).update().atomic().vectorize(k, vec);
+        inverse.compute_at(output, y);
+    }
+};
+
+// Two steps of the heat equation in three dimensions.
+class Heat : public Generator<Heat> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<float, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), z("z");
+        const auto step = [&](const Func &f) {
+            return 0.4f * f(x, y, z) + 0.1f * (f(x - 1, y, z) + f(x + 1, y, z) + f(x, y - 1, z) + f(x, y + 1, z) + f(x, y, z - 1) + f(x, y, z + 1));
+        };
+        Func once("once");
+        once(x, y, z) = step(BoundaryConditions::repeat_edge(input));
+        output(x, y, z) = step(once);
+        input.set_estimates({{0, 256}, {0, 256}, {0, 128}});
+        output.set_estimates({{0, 256}, {0, 256}, {0, 128}});
+        if (using_autoscheduler()) return;
+        Var yi("yi"), zi("zi"), yo("yo"), zo("zo");
+        const int vec = natural_vector_size<float>();
+        output.tile(y, z, yo, zo, yi, zi, 64, kTasks).parallel(zo).vectorize(x, vec);
+        once.store_at(output, yo).compute_at(output, zi).vectorize(x, vec);
+    }
+};
+
+// One step of an LSTM for a batch: four gates, each of two matrix products.
+class Lstm : public Generator<Lstm> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Input<Buffer<float, 2>> hidden{"hidden"};
+    Input<Buffer<float, 2>> cell{"cell"};
+    Input<Buffer<float, 3>> of_input{"of_input"};
+    Input<Buffer<float, 3>> of_hidden{"of_hidden"};
+    Input<Buffer<float, 2>> bias{"bias"};
+    Output<Buffer<float, 2>> next_hidden{"next_hidden"};
+    Output<Buffer<float, 2>> next_cell{"next_cell"};
+
+    void generate() {
+        Var j("j"), b("b"), g("g");
+        RDom k(0, 256), m(0, 256);
+        Func gates("gates"), kept("kept");
+        gates(j, b, g) = bias(j, g);
+        gates(j, b, g) += of_input(j, k, g) * input(k, b);
+        gates(j, b, g) += of_hidden(j, m, g) * hidden(m, b);
+        const auto open = [&](int gate) { return 1.f / (1.f + exp(-gates(j, b, gate))); };
+        kept(j, b) = open(1) * cell(j, b) + open(0) * tanh(gates(j, b, 2));
+        next_cell(j, b) = kept(j, b);
+        next_hidden(j, b) = open(3) * tanh(kept(j, b));
+        for (auto *p : {&input, &hidden, &cell}) p->set_estimates({{0, 256}, {0, 32}});
+        for (auto *p : {&of_input, &of_hidden}) p->set_estimates({{0, 256}, {0, 256}, {0, 4}});
+        bias.set_estimates({{0, 256}, {0, 4}});
+        for (auto *p : {&next_hidden, &next_cell}) p->set_estimates({{0, 256}, {0, 32}});
+        if (using_autoscheduler()) return;
+        Var ji("ji"), bi("bi");
+        const int vec = natural_vector_size<float>();
+        next_cell.vectorize(j, vec);
+        next_hidden.vectorize(j, vec);
+        kept.compute_root().vectorize(j, vec).parallel(b, 8);
+        gates.compute_root().parallel(g).vectorize(j, vec);
+        gates.update(0).tile(j, b, ji, bi, 4 * vec, 4).reorder(ji, bi, k, j, b, g).vectorize(ji, vec).unroll(ji).unroll(bi).parallel(g);
+        gates.update(1).tile(j, b, ji, bi, 4 * vec, 4).reorder(ji, bi, m, j, b, g).vectorize(ji, vec).unroll(ji).unroll(bi).parallel(g);
+    }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(ByteLayer, byte_layer)
+HALIDE_REGISTER_GENERATOR(ByteProduct, byte_product)
+HALIDE_REGISTER_GENERATOR(ShortFilter, short_filter)
+HALIDE_REGISTER_GENERATOR(InterleavedBlur, interleaved_blur)
+HALIDE_REGISTER_GENERATOR(InterleavedOver, interleaved_over)
+HALIDE_REGISTER_GENERATOR(Nv12, nv12)
+HALIDE_REGISTER_GENERATOR(Remap, remap)
+HALIDE_REGISTER_GENERATOR(RowNorm, row_norm)
+HALIDE_REGISTER_GENERATOR(Heat, heat)
+HALIDE_REGISTER_GENERATOR(Lstm, lstm)

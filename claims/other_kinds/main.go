@@ -1,0 +1,32 @@
+// Claim: on kinds of pipelines that the suite has none of (sums of bytes, interleaved colours,
+// rows that are normalised, steps in three dimensions, a cell of a recurrent network), a third
+// of a minute from nothing ends in a schedule that computes the right thing and is faster in
+// geometric mean than one written by hand. Usage: other_kinds [flags].
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/protuner/protuner/claims/claim"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+func main() {
+	budget := flag.Duration("budget", 20*time.Second, "time for each")
+	seed := flag.Int64("seed", 1, "seed")
+	names := flag.String("only", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm", "names")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "claim-")
+	claim.Fail(err)
+	defer os.RemoveAll(dir)
+	claim.AgainstOwn(claim.Context(), strings.Split(*names, ","), func(name string) (tune.Options, error) {
+		o := tune.Defaults()
+		o.Generator.Path, o.Generator.Name = filepath.Join("claims", "other_kinds", "kinds", "kinds_generator.cpp"), name
+		o.Budget, o.Seed, o.DB = *budget, *seed, filepath.Join(dir, name+".db")
+		return o, nil
+	})
+}
