@@ -164,8 +164,9 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	if o.Lateness == nil {
 		o.Lateness = new(Lateness)
 	}
+	first := slices.DeleteFunc(begin(o.Given, Prototypes(sp)), func(c opening) bool { return tooLarge(c.State) })
 	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, first: begin(o.Given, Prototypes(sp)), born: map[uint64]birth{}}
+		seen: seen{}, first: first, born: map[uint64]birth{}}
 }
 
 // otherwise is of how many that begin the search one is not of the kind, with or without
@@ -241,7 +242,7 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 	var fit []Candidate
 	var at []int
 	for i, c := range e.first {
-		if all && !tooLarge(c.State) || !(c.given && enough) && !e.hopeless(c.State) {
+		if all || !(c.given && enough) && !e.o.Lateness.hopeless(c.State) {
 			fit, at = append(fit, c.Candidate), append(at, i)
 		}
 	}

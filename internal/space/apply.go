@@ -20,7 +20,6 @@ type loopVar struct {
 	parallel  bool
 	unrolled  bool
 	vectorise bool
-	sums      bool // its iterations are added up in a lane: see dot
 }
 
 // stageLoops is a stage's schedule in the making.
@@ -86,11 +85,10 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 	if top {
 		w.stages[num] = w.begin(n, parent)
 		if n.Stage == 0 {
-			bytes := float64(node.BytesPerPoint) * points(parent.Bounds(n.Func).computed())
 			p := &w.places[n.Func]
 			p.realised, p.vector, p.compute = true, n.VectorDim, here
 			p.levels[0] = parent
-			p.stack = bytes < float64(w.sp.o.StackBytes) && depth > 2
+			p.stack = w.sp.bytes(n.Func, parent) < float64(w.sp.o.StackBytes) && depth > 2
 		}
 	}
 	st := w.stages[num]

@@ -46,13 +46,7 @@ luma compute root vector x
 row_counts scalar
 `
 	update := func(blocks string) string {
-		var out []string
-		for line := range strings.Lines(stateOf(t, sp, text+blocks).Schedule().String()) {
-			if strings.HasPrefix(line, "row_counts.update(0).") {
-				out = append(out, strings.TrimPrefix(line, "row_counts.update(0)."))
-			}
-		}
-		return strings.Join(out, "")
+		return directivesOf(stateOf(t, sp, text+blocks), "row_counts.update(0)")
 	}
 	of4 := update("row_counts block y 4\n")
 	for _, want := range []string{"split(yi, yi, yii, 4, guard_with_if)\n", "reorder(yii, column$x, yi, y)\n", "unroll(yii)\n"} {
@@ -82,13 +76,7 @@ func TestBlocksOfSums(t *testing.T) {
 		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
 			t.Error(err)
 		}
-		var out []string
-		for line := range strings.Lines(s.Schedule().String()) {
-			if rest, ok := strings.CutPrefix(line, "by_bytes.update(0)."); ok {
-				out = append(out, rest)
-			}
-		}
-		return strings.Join(out, "")
+		return directivesOf(s, "by_bytes.update(0)")
 	}
 	if got := update(""); strings.Contains(got, "unroll") {
 		t.Errorf("rows may be any number, and there are blocks of them:\n%s", got)

@@ -22,7 +22,7 @@ func (p Place) Equal(q Place) bool {
 	return p.Func == q.Func && p.Stage == q.Stage && slices.Equal(p.Tile, q.Tile)
 }
 
-// Decision is one decision by what it is meant to do. A trace of them, up to four
+// Decision is one decision by what it is meant to do. A trace of them, a few
 // a Func, can be changed and played again: Replay turns each into the nearest
 // legal action. The zero value of a field it does not use is ignored.
 type Decision struct {

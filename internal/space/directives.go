@@ -83,10 +83,10 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 		}
 	}
 	for _, v := range st.vars {
-		if v.sums {
-			out = append(out, schedule.Directive{Op: schedule.Atomic, Func: name, Stage: index})
-		}
 		if v.there && v.vectorise {
+			if w.sp.nodes[f].Stages[index].Loops[v.loop].RVar { // see dot
+				say(schedule.Atomic, nil, nil)
+			}
 			say(schedule.Vectorize, []string{v.name}, nil)
 		}
 	}

@@ -22,6 +22,17 @@ func stateOf(t *testing.T, sp *Space, text string) *State {
 	return s
 }
 
+// directivesOf are the directives of one stage, without its name, a line each.
+func directivesOf(s *State, stage string) string {
+	var out strings.Builder
+	for line := range strings.Lines(s.Schedule().String()) {
+		if rest, ok := strings.CutPrefix(line, stage+"."); ok {
+			out.WriteString(rest)
+		}
+	}
+	return out.String()
+}
+
 // A plane of a mosaic is a quarter of its size, and of three channels one reads it: inlined
 // into what slides, it is computed once though loops and calls say 36 times.
 func TestExecuted(t *testing.T) {

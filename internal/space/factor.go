@@ -114,15 +114,13 @@ func (c *factoring) lanes() (loop int, count int64) {
 	}
 	dense := -1
 	for e := range st.Edges {
-		for _, j := range st.Edges[e].Jacobians {
-			if len(j.Coeffs) == 0 {
-				continue // a scalar
-			}
+		for k := range st.Edges[e].Jacobians {
+			j := &st.Edges[e].Jacobians[k]
 			for i, l := range st.Loops {
-				switch one := j.Coeffs[0][i] == (pipeline.Rational{Num: 1, Den: 1}); {
+				switch one := isDense(j, i); {
 				case one && l.RVar:
 					dense = i
-				case one && reduced(st, &j):
+				case one && reduced(st, j):
 					return -1, 0
 				}
 			}

@@ -81,11 +81,16 @@ func (w *work) visit(n *Nest, above []level, entered float64) {
 // limit. Adams et al.'s code takes an output back once for each of its stages.
 func (sp *Space) allocated(f int, n *Nest) float64 {
 	node := &sp.nodes[f]
-	bytes := float64(node.BytesPerPoint) * points(n.Bounds(f).computed())
+	bytes := sp.bytes(f, n)
 	if node.Output {
 		return bytes * float64(1-len(node.Stages))
 	}
 	return bytes
+}
+
+// bytes is what f takes where it is computed whole for an iteration of level n.
+func (sp *Space) bytes(f int, n *Nest) float64 {
+	return float64(sp.nodes[f].BytesPerPoint) * points(n.Bounds(f).computed())
 }
 
 // LargestAllocation is how many bytes the buffer takes that is the largest of those a
@@ -96,8 +101,7 @@ func (s *State) LargestAllocation() float64 {
 	visit = func(n *Nest) {
 		for _, f := range n.StoreAt {
 			if node := &s.sp.nodes[f]; !node.Output {
-				bytes := float64(node.BytesPerPoint) / float64(max(len(node.Types), 1))
-				most = max(most, bytes*points(n.Bounds(f).computed()))
+				most = max(most, s.sp.bytes(f, n)/float64(max(len(node.Types), 1)))
 			}
 		}
 		for _, c := range n.Children {

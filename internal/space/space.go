@@ -57,6 +57,7 @@ type node struct {
 	reduces    bool      // has a stage with reduction loops
 	scattering []int     // see Scattering
 	shorter    []int64   // see Shorter
+	dots       []int64   // see Dots
 	chosen     []bool    // see Chosen, by dimension
 }
 
@@ -75,6 +76,7 @@ type stage struct {
 	upstream bitset // Funcs it reads, through others too
 	ordered  bool   // its reduction loops must keep their order
 	unrolled int64  // vectors at most, see Options.SumsLimit
+	dots     [2]int // see dotLoop, by dotFactors
 }
 
 // bitset is a set of Funcs.
@@ -224,6 +226,7 @@ func (sp *Space) derive() {
 		n.minimum = sp.minimumPoints(f)
 		n.scattering = n.findScattering()
 		n.shorter = n.findShorter()
+		n.dots = sp.findDots(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]

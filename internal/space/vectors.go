@@ -14,7 +14,7 @@ const leastLanes = 4
 
 // Shorter are the lengths that vectors of f may have besides their own, longest first: down
 // to what the widest type that one of its stages computes with fills, where that is not as
-// narrow as its narrowest. A vector of bytes is four vectors of their sums.
+// narrow as its narrowest. A vector of bytes is four vectors of their sums. The slice is shared.
 func (sp *Space) Shorter(f int) []int64 { return sp.nodes[f].shorter }
 
 func (n *node) findShorter() []int64 {
@@ -31,7 +31,7 @@ func (n *node) findShorter() []int64 {
 	}
 	slices.Sort(out)
 	slices.Reverse(out)
-	return out
+	return slices.Clip(out)
 }
 
 // Sums says whether f has an update that adds up, or otherwise reduces, something to the
@@ -45,30 +45,49 @@ func (sp *Space) Sums(f int) bool {
 	return false
 }
 
+// dotFactors are how many short products processors add up at once.
+var dotFactors = [2]int64{2, 4}
+
 // Dots are how many iterations of a reduction the updates of f can add up at once in each
 // lane, by a decision of the Kind Dot: processors have instructions that multiply short
 // integers and add up two or four neighbouring products (Halide makes them of a reduction
-// loop that is vectorised inside the vector).
-func (sp *Space) Dots(f int) []int64 {
+// loop that is vectorised inside the vector). The slice is shared.
+func (sp *Space) Dots(f int) []int64 { return sp.nodes[f].dots }
+
+// findDots finds the loops of f's stages, and the factors that any of them has one for.
+func (sp *Space) findDots(f int) []int64 {
+	n := &sp.nodes[f]
 	var out []int64
-	for _, factor := range []int64{2, 4} {
-		for s := range sp.nodes[f].Stages {
-			if sp.Dot(f, s, factor) {
-				out = append(out, factor)
-				break
-			}
+	for i, factor := range dotFactors {
+		any := false
+		for s := range n.Stages {
+			loop := sp.findDotLoop(f, s, factor)
+			sp.stages[n.first+s].dots[i] = loop
+			any = any || loop >= 0
+		}
+		if any {
+			out = append(out, factor)
 		}
 	}
-	return out
+	return slices.Clip(out)
 }
 
 // Dot says whether a stage of f can add up so many iterations at once.
 func (sp *Space) Dot(f, stage int, factor int64) bool { return sp.dotLoop(f, stage, factor) >= 0 }
 
 // dotLoop is the reduction loop of a stage of which so many iterations are added up at
-// once, -1 where there is none: of those that such steps divide the innermost along which
-// something is read densely, or else the innermost.
+// once, -1 where there is none.
 func (sp *Space) dotLoop(f, s int, factor int64) int {
+	i := slices.Index(dotFactors[:], factor)
+	if i < 0 {
+		return -1
+	}
+	return sp.stages[sp.nodes[f].first+s].dots[i]
+}
+
+// findDotLoop picks, of the loops that steps of factor divide, the innermost along which
+// something is read densely, or else the innermost.
+func (sp *Space) findDotLoop(f, s int, factor int64) int {
 	st := &sp.nodes[f].Stages[s]
 	if int64(st.SummedAtOnce) < factor || sp.writesElsewhere(f, s) {
 		return -1
@@ -92,13 +111,18 @@ func (sp *Space) dotLoop(f, s int, factor int64) int {
 // readsDensely holds where something is read along a loop point by point in memory.
 func readsDensely(st *pipeline.Stage, loop int) bool {
 	for e := range st.Edges {
-		for _, j := range st.Edges[e].Jacobians {
-			if len(j.Coeffs) > 0 && j.Coeffs[0][loop] == (pipeline.Rational{Num: 1, Den: 1}) {
+		for k := range st.Edges[e].Jacobians {
+			if isDense(&st.Edges[e].Jacobians[k], loop) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// isDense holds where one more iteration of a loop loads what comes next in memory.
+func isDense(j *pipeline.Jacobian, loop int) bool {
+	return len(j.Coeffs) > 0 && j.Coeffs[0][loop] == (pipeline.Rational{Num: 1, Den: 1})
 }
 
 // shorterVectors makes a vector that is longer than a decision of the Kind Lanes says of
@@ -132,7 +156,7 @@ func (w *writer) dot(s *stageLoops, n *Nest) {
 		if v.extent%factor == 0 {
 			in := w.split(s, n, v, factor, guard)
 			v.extent /= factor
-			in.vectorise, in.sums = true, true
+			in.vectorise = true
 			s.vars = slices.Insert(s.vars, 0, in)
 		}
 		return

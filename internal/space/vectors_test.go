@@ -61,13 +61,7 @@ func TestVectorsOfSums(t *testing.T) {
 		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
 			t.Error(err)
 		}
-		var out []string
-		for line := range strings.Lines(s.Schedule().String()) {
-			if rest, ok := strings.CutPrefix(line, "by_bytes.update(0)."); ok {
-				out = append(out, rest)
-			}
-		}
-		return strings.Join(out, "")
+		return directivesOf(s, "by_bytes.update(0)")
 	}
 	check := func(said string, wants ...string) {
 		t.Helper()
