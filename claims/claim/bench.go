@@ -17,10 +17,7 @@ import (
 func Bench(ctx context.Context, o bench.Options, profile, dir string) (*bench.Stored, *bench.Summary) {
 	o.Out = dir
 	if dir == "" {
-		var err error
-		o.Out, err = os.MkdirTemp("", "claim-")
-		Fail(err)
-		defer os.RemoveAll(o.Out)
+		o.Out = TempDir()
 	}
 	Fail(bench.Run(ctx, o, profile, "go run ./claims/"+strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " "), report.BenchEvents(os.Stderr)))
 	b, err := bench.Load(ctx, o.Out)

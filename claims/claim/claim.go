@@ -27,11 +27,30 @@ func Context() context.Context {
 	return ctx
 }
 
+// temporary are the folders that end removes.
+var temporary []string
+
+// TempDir makes a folder that is removed when the claim ends by Fail or Say, which nothing
+// deferred lives to see.
+func TempDir() string {
+	dir, err := os.MkdirTemp("", "claim-")
+	Fail(err)
+	temporary = append(temporary, dir)
+	return dir
+}
+
+func end(code int) {
+	for _, dir := range temporary {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
 // Fail ends a claim that could not be measured.
 func Fail(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "the claim could not be measured:", err)
-		os.Exit(2)
+		end(2)
 	}
 }
 
@@ -43,9 +62,9 @@ func Say(holds bool, format string, args ...any) {
 	}
 	fmt.Println(verdict + fmt.Sprintf(format, args...))
 	if !holds {
-		os.Exit(1)
+		end(1)
 	}
-	os.Exit(0)
+	end(0)
 }
 
 // Apps are those of apps/ that figures are given for.

@@ -61,10 +61,7 @@ func main() {
 	ctx := claim.Context()
 	dir := *keep
 	if dir == "" {
-		var err error
-		dir, err = os.MkdirTemp("", "claim-")
-		claim.Fail(err)
-		defer os.RemoveAll(dir)
+		dir = claim.TempDir()
 	}
 	rng := rand.New(rand.NewSource(1))
 	holds, worst, worstApp := true, 0.0, ""

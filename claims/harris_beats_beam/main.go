@@ -18,9 +18,7 @@ import (
 
 func main() {
 	ctx := claim.Context()
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	worst := measure.Interval{Value: 1e9}
 	for seed := int64(1); seed <= 3; seed++ {
 		o := tune.Defaults()

@@ -6,7 +6,6 @@ package main
 
 import (
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,9 +19,7 @@ func main() {
 	seed := flag.Int64("seed", 1, "seed")
 	names := flag.String("only", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm", "names")
 	flag.Parse()
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	claim.AgainstOwn(claim.Context(), strings.Split(*names, ","), func(name string) (tune.Options, error) {
 		o := tune.Defaults()
 		o.Generator.Path, o.Generator.Name = filepath.Join("claims", "other_kinds", "kinds", "kinds_generator.cpp"), name

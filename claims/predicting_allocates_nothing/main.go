@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand"
-	"os"
 	"strings"
 	"testing"
 
@@ -25,9 +24,7 @@ func main() {
 	ctx := claim.Context()
 	generators, _, err := oracle.Suite("")
 	claim.Fail(err)
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	pipelines, allocations := 0, int64(0)
 	for _, version := range strings.Split(*versions, ",") {
 		for _, g := range generators {

@@ -155,9 +155,7 @@ func main() {
 	if flag.NArg() != 1 {
 		claim.Fail(fmt.Errorf("name a checkout of Halide's sources"))
 	}
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	var chosen []string
 	for _, p := range generators {
 		if *names == "" || slices.Contains(strings.Split(*names, ","), p.name) {

@@ -34,9 +34,7 @@ func main() {
 	flag.Parse()
 	fmt.Printf("seed %d\n", *seed)
 	ctx := claim.Context()
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	rng := rand.New(rand.NewSource(*seed))
 	budget := time.Duration(*minutes * float64(time.Minute) / float64(len(claim.Apps)))
 	measured, checked, wrong := 0, 0, 0

@@ -73,9 +73,7 @@ func main() {
 // alone searches and prints what this process has taken.
 func alone(source, name, version string, include []string, each, cut time.Duration) {
 	ctx := claim.Context()
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	options := oracle.Defaults(version)
 	options.Include = include
 	o, err := oracle.Open(ctx, source, "", dir, options)

@@ -59,9 +59,7 @@ func main() {
 func compare(ctx context.Context, name string) (ratios []float64, rank, span float64) {
 	app := claim.Open(ctx, name)
 	defer app.Server.Close()
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	rng := rand.New(rand.NewSource(1))
 	var inServer, ahead []float64
 	for i, s := range spread(ctx, app) {

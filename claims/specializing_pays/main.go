@@ -37,9 +37,7 @@ func main() {
 	if len(apps) == 0 {
 		apps = bench.Suite
 	}
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	if *db == "" {
 		*db = dir
 	}
