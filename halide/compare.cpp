@@ -35,6 +35,9 @@ std::string report(size_t bad, size_t n, size_t first, double got, double want) 
     return s.str();
 }
 
+// So few that they may be off by anything.
+bool strays(size_t bad, size_t n, const Tolerance &t) { return (double)bad <= t.stray_share * (double)n; }
+
 template<typename Access>
 std::string floats(const void *got, const void *want, size_t n, const Tolerance &t, double epsilon) {
     auto *g = (const typename Access::Stored *)got;
@@ -52,7 +55,7 @@ std::string floats(const void *got, const void *want, size_t n, const Tolerance 
         bool same = (std::isnan(a) && std::isnan(b)) || a == b || std::fabs(a - b) <= absolute + relative * std::fabs(b);
         if (!same && bad++ == 0) first = i;
     }
-    return bad ? report(bad, n, first, Access::value(g[first]), Access::value(w[first])) : "";
+    return strays(bad, n, t) ? "" : report(bad, n, first, Access::value(g[first]), Access::value(w[first]));
 }
 
 template<typename T>
@@ -69,11 +72,9 @@ std::string integers(const void *got, const void *want, size_t n, const Toleranc
         uint64_t apart = g[i] > w[i] ? (uint64_t)g[i] - (uint64_t)w[i] : (uint64_t)w[i] - (uint64_t)g[i];
         if (apart > allowed && bad++ == 0) first = i;
     }
-    if (bad == 0 && (double)off > t.integer_share * (double)n) {
-        bad = off;
-        first = first_off;
-    }
-    return bad ? report(bad, n, first, (double)g[first], (double)w[first]) : "";
+    if (!strays(bad, n, t)) return report(bad, n, first, (double)g[first], (double)w[first]);
+    if (strays(off, n, t) || (double)off <= t.integer_share * (double)n) return "";
+    return report(off, n, first_off, (double)g[first_off], (double)w[first_off]);
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ Tolerance Tolerance::from_json(const Json &j) {
     t.integer = j.int_or("integer", t.integer);
     t.integer_relative = j.double_or("integer_relative", t.integer_relative);
     t.integer_share = j.double_or("integer_share", t.integer_share);
+    t.stray_share = j.double_or("stray_share", t.stray_share);
     return t;
 }
 

@@ -106,14 +106,15 @@ struct DataSet {
 };
 
 // How far results may be from the reference's. Reassociation and fused multiply-add
-// change floating-point results, and integers that are made from them where a value
-// lies on the edge of two.
+// change floating-point results, integers that are made from them where a value lies on
+// the edge of two, and what is decided by them where it stands on an edge.
 struct Tolerance {
     double relative = 1e-4;  // of the reference's value
     double absolute = 1e-5;  // of the largest magnitude in the reference's output
     int64_t integer = 0;             // an integer may be off by this much
     double integer_relative = 0;     // or by this share of its output's largest magnitude,
     double integer_share = 0;        // and no more than this share of an output's integers may be off
+    double stray_share = 0;          // this share of an output's elements may be off by anything
 
     // From the fields of a message; those it lacks keep their defaults.
     static Tolerance from_json(const Json &j);

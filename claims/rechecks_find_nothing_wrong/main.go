@@ -149,18 +149,23 @@ func (r *recheck) compare(got, want []float64, float bool) string {
 	for _, w := range want {
 		largest = max(largest, math.Abs(w))
 	}
-	off := 0
+	off, far := 0, 0
+	example := ""
 	for i, w := range want {
 		d := math.Abs(got[i] - w)
 		switch {
 		case float && !(d <= r.protocol.Relative*math.Abs(w)+r.protocol.Absolute*largest),
 			!float && d > max(float64(r.protocol.Integer), r.protocol.IntegerRelative*largest):
-			return fmt.Sprintf("value %d is %g and should be %g", i, got[i], w)
+			far++
+			example = fmt.Sprintf("value %d is %g and should be %g", i, got[i], w)
 		case d > 0:
 			off++
 		}
 	}
-	if !float && float64(off) > r.protocol.IntegerShare*float64(len(want)) {
+	switch n := float64(len(want)); {
+	case float64(far) > r.protocol.Stray*n:
+		return fmt.Sprintf("%d of %d are far off: %s", far, len(want), example)
+	case !float && float64(off) > r.protocol.IntegerShare*n:
 		return fmt.Sprintf("%d of %d integers are off", off, len(want))
 	}
 	return ""

@@ -179,7 +179,7 @@ func failures(ctx context.Context, g *bridge.Generator, schedules []schedule.Sch
 	claim.Fail(err)
 	_, err = measure.Reference(ctx, server, p)
 	claim.Fail(err)
-	protocol := measure.DefaultProtocol().ForPipeline(p)
+	protocol := measure.DefaultProtocol() // nothing here needs allowances for how floats are rounded
 	var bad atomic.Int64
 	next := make(chan schedule.Schedule)
 	var all sync.WaitGroup

@@ -63,7 +63,7 @@ type tuneCmd struct {
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
 	Input          []string      `help:"How an input is made: NAME=random:SEED, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
 	Threads        int           `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
-	IntTolerance   int64         `help:"How far every integer result may be off (default: none, and where the pipeline computes with floats 2, for 5% of them)." placeholder:"N"`
+	IntTolerance   int64         `help:"How far every integer result may be off (default: none; what the rounding of floats does to them is allowed for, docs/measuring.md)." placeholder:"N"`
 	JSON           bool          `name:"json" help:"Print the report as JSON."`
 }
 

@@ -495,8 +495,28 @@ public:
     }
 };
 
+// An image made as bright as its mean says, which is one long sum of floats. The brightness
+// that is added up is used once more.
+class Exposure : public Generator<Exposure> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        RDom k(0, 640, 0, 480, "k");
+        Func luma("luma"), total("total");
+        luma(x, y) = 0.3f * input(x, y, 0) + 0.6f * input(x, y, 1) + 0.1f * input(x, y, 2);
+        total() += luma(k.x, k.y);
+        output(x, y, c) = saturating_cast<uint8_t>(5e7f * input(x, y, c) / (total() * (1.f + luma(x, y))));
+        input.set_estimates({{0, 640}, {0, 480}, {0, 3}});
+        output.set_estimates({{0, 640}, {0, 480}, {0, 3}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Exposure, exposure)
 HALIDE_REGISTER_GENERATOR(Deviations, deviations)
 HALIDE_REGISTER_GENERATOR(Interleaved, interleaved)
 HALIDE_REGISTER_GENERATOR(Copies, copies)

@@ -286,6 +286,25 @@ func TestIntegersMayBeOffByAShareOfTheLargest(t *testing.T) {
 	})
 }
 
+// Nor where so few of them are off that it does not matter by how much.
+func TestAFewElementsMayStray(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, _ := serve(t, openApp(t, version, appSource("hist"), Options{}), ServerOptions{})
+		for share, right := range map[float64]bool{0.05: true, 1e-9: false} {
+			run := quick
+			run.Stray = share
+			c, err := s.Build(t.Context(), BuildRequest{Own: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Run(t.Context(), run); (err == nil) != right {
+				t.Errorf("a share of %g astray: %v", share, err)
+			}
+			c.Drop()
+		}
+	})
+}
+
 func TestFaultsAreTyped(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		// The server's limit is for what hangs; all else has time on slow machines.

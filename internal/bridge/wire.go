@@ -71,6 +71,7 @@ type Tolerance struct {
 	Integer  int64   `json:"integer"`                    // an integer may be off by this much
 	Largest  float64 `json:"integer_relative,omitempty"` // or by this share of its output's largest magnitude,
 	Share    float64 `json:"integer_share"`              // and at most this share of an output's integers
+	Stray    float64 `json:"stray_share,omitempty"`      // this share of an output's elements may be off by anything
 }
 
 // CheckProtocol says how a candidate is checked once it is built.

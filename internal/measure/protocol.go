@@ -39,6 +39,9 @@ type Protocol struct {
 	Integer         int64
 	IntegerRelative float64
 	IntegerShare    float64
+	// Stray is how many of an output's elements may be off by anything, as a share. Default
+	// 0. See ForPipeline.
+	Stray float64
 }
 
 // Integers that a pipeline makes from floating-point values differ between correct
@@ -54,12 +57,39 @@ const (
 	fromFloatsShare    = 0.05
 )
 
-// ForPipeline allows integer outputs to be off by that little where the pipeline
-// computes with floating-point numbers; everywhere else they must be exact.
+// Where floats decide something, which of several centres is nearest, whether an orbit has
+// escaped, a value on the edge becomes another one: 19 of 0.9 million labels do, and 15 of
+// as many counts of steps. And what small differences of large numbers weight, as the place
+// of a turned image's pixel between four others, is off by more than a sum is.
+const (
+	fromDecisions = 1e-3
+	fromPlaces    = 10
+)
+
+// A sum of n numbers in one chain is off by up to n times half the distance of a float to
+// the next, and mostly by much less; the same in strips by a small part of that. From
+// manySummed on the integers that are made of it may all be off.
+const (
+	roundedOff = 0x1p-24 / 4
+	manySummed = 4096
+)
+
+// ForPipeline allows for how floats are rounded where the pipeline computes with them; all
+// else must be exact. What it allows is for sorting out what is wrong on the way: the schedule
+// that is handed out is held to the protocol as it was before.
 func (p Protocol) ForPipeline(pipe *pipeline.Pipeline) Protocol {
-	if p.Integer == 0 && pipe.UsesFloats() {
-		p.Integer, p.IntegerRelative, p.IntegerShare = fromFloats, fromFloatsRelative, fromFloatsShare
+	if !pipe.UsesFloats() {
+		return p
 	}
+	n := pipe.LongestFloatSum()
+	off := roundedOff * float64(n)
+	if p.Integer == 0 {
+		p.Integer, p.IntegerRelative, p.IntegerShare = fromFloats, max(fromFloatsRelative, off), fromFloatsShare
+		if n > manySummed {
+			p.IntegerShare = 1
+		}
+	}
+	p.Relative, p.Absolute, p.Stray = max(fromPlaces*p.Relative, off), max(fromPlaces*p.Absolute, off), fromDecisions
 	return p
 }
 
@@ -83,7 +113,7 @@ func (p Protocol) Validate() error {
 		return errors.New("giving up must come at 1 or above, and before killing")
 	case p.Patience <= 0 || p.FirstLimit <= 0:
 		return errors.New("a run needs time to run in")
-	case p.Relative < 0 || p.Absolute < 0 || p.Integer < 0 || p.IntegerRelative < 0 || p.IntegerShare < 0:
+	case p.Relative < 0 || p.Absolute < 0 || p.Integer < 0 || p.IntegerRelative < 0 || p.IntegerShare < 0 || p.Stray < 0:
 		return errors.New("a tolerance is negative")
 	}
 	return nil
@@ -91,7 +121,9 @@ func (p Protocol) Validate() error {
 
 // tolerance of every comparison with the reference.
 func (p Protocol) tolerance() bridge.Tolerance {
-	return bridge.Tolerance{Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Largest: p.IntegerRelative, Share: p.IntegerShare}
+	return bridge.Tolerance{
+		Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Largest: p.IntegerRelative, Share: p.IntegerShare, Stray: p.Stray,
+	}
 }
 
 // warming is the time, of one processor, that a first execution may use beyond its share: it

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
@@ -15,8 +16,13 @@ import (
 // PlainSchedules are serial, scalar schedules for the reference, those with the
 // least that could go wrong first: every Func at root; where that takes more memory
 // than there is, only those that cannot be inlined or that are read more than a few
-// times a point; then only those that cannot be inlined.
-func PlainSchedules(p *pipeline.Pipeline) []schedule.Schedule {
+// times a point; then only those that cannot be inlined. They begin with the structural
+// directives that p was described after. The error is about these.
+func PlainSchedules(p *pipeline.Pipeline) ([]schedule.Schedule, error) {
+	head, err := schedule.Parse(strings.Join(p.Structure, "\n"))
+	if err != nil {
+		return nil, fmt.Errorf("the structure of %s: %w", p.Generator, err)
+	}
 	calls := make([]int, len(p.Funcs))
 	for i := range p.Funcs {
 		for _, s := range p.Funcs[i].Stages {
@@ -27,7 +33,7 @@ func PlainSchedules(p *pipeline.Pipeline) []schedule.Schedule {
 	}
 	var out []schedule.Schedule
 	for _, few := range []int{0, 4, math.MaxInt} {
-		var ds []schedule.Directive
+		ds := slices.Clone(head.Directives)
 		for i, f := range p.Funcs {
 			inlined := len(f.Stages) == 1 && !f.Extern && f.MustRoot == "" && calls[i] <= few
 			if !f.Input && !f.Output && f.MustInline == "" && !inlined {
@@ -36,13 +42,22 @@ func PlainSchedules(p *pipeline.Pipeline) []schedule.Schedule {
 		}
 		out = append(out, schedule.Schedule{Directives: ds})
 	}
-	return out
+	return out, nil
 }
 
 // Reference makes the data set with the first of the plain schedules that works.
 func Reference(ctx context.Context, s *bridge.Server, p *pipeline.Pipeline) (*bridge.Reference, error) {
+	plain, err := PlainSchedules(p)
+	if err != nil {
+		return nil, err
+	}
+	return ReferenceOf(ctx, s, plain)
+}
+
+// ReferenceOf makes the data set with the first of the schedules that works.
+func ReferenceOf(ctx context.Context, s *bridge.Server, schedules []schedule.Schedule) (*bridge.Reference, error) {
 	var failures error
-	for _, plain := range PlainSchedules(p) {
+	for _, plain := range schedules {
 		ref, err := s.Reference(ctx, plain)
 		if err == nil {
 			return ref, nil

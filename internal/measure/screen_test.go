@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -255,6 +257,7 @@ func TestProtocols(t *testing.T) {
 		"negative absolute":    func(p *Protocol) { p.Absolute = -1 },
 		"negative for integer": func(p *Protocol) { p.Integer = -1 },
 		"and by magnitude":     func(p *Protocol) { p.IntegerRelative = -1 },
+		"and by anything":      func(p *Protocol) { p.Stray = -1 },
 	} {
 		p := DefaultProtocol()
 		if spoil(&p); p.Validate() == nil {
@@ -274,6 +277,32 @@ func TestProtocols(t *testing.T) {
 	}
 	if c := CheckOnly(p); c.MaxSamples != 1 || c.MinTotal != 0 {
 		t.Errorf("only to check: %+v", c)
+	}
+}
+
+// Where nothing is computed with floats all must be exact; where long sums are, the longer
+// the less, and what the user allows for integers stands.
+func TestWhatIsAllowedByThePipeline(t *testing.T) {
+	strict := DefaultProtocol()
+	if got := strict.ForPipeline(pipelinetest.Described(t, "dots.h21")); got != strict {
+		t.Errorf("of integers alone: %+v", got)
+	}
+	short, long := pipelinetest.Described(t, "hist.h21"), pipelinetest.Described(t, "softmax.h21")
+	if n := long.LongestFloatSum(); n < 100 || short.LongestFloatSum() != 0 {
+		t.Fatalf("softmax adds up %d, hist %d", n, short.LongestFloatSum())
+	}
+	got := strict.ForPipeline(short)
+	if got.Integer == 0 || got.Relative <= strict.Relative || got.Relative > 1e-2 || got.Stray == 0 || got.IntegerShare > 0.5 {
+		t.Errorf("without long sums: %+v", got)
+	}
+	sum := &long.Funcs[slices.IndexFunc(long.Funcs, func(f pipeline.Func) bool { return f.Name == "total" })].Stages[1].Loops[0]
+	sum.Const = &[2]int64{0, 1 << 21}
+	if longer := strict.ForPipeline(long); longer.Relative <= got.Relative || longer.IntegerRelative <= got.IntegerRelative || longer.IntegerShare != 1 {
+		t.Errorf("with a long sum: %+v", longer)
+	}
+	strict.Integer, strict.IntegerShare = 7, 0.25
+	if got := strict.ForPipeline(long); got.Integer != 7 || got.IntegerShare != 0.25 || got.IntegerRelative != 0 {
+		t.Errorf("with 7 of 1 allowed: %+v", got)
 	}
 }
 

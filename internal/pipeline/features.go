@@ -61,11 +61,36 @@ func (s *Stage) Widths() (narrowest, widest int) {
 	return narrowest, widest
 }
 
-// HasIntegerOutput says whether any value of an output is an integer.
-func (p *Pipeline) HasIntegerOutput() bool {
-	return slices.ContainsFunc(p.Funcs, func(f Func) bool {
-		return f.Output && slices.ContainsFunc(f.Types, func(t string) bool { return strings.Contains(t, "int") })
-	})
+// LongestFloatSum is how many single-precision numbers the longest sum adds up whose order
+// may be changed, at the estimated sizes; 0 where there is none.
+func (p *Pipeline) LongestFloatSum() int64 {
+	longest := int64(0)
+	for i := range p.Funcs {
+		for j := range p.Funcs[i].Stages {
+			if s := &p.Funcs[i].Stages[j]; s.AddsFloats() {
+				longest = max(longest, s.summed())
+			}
+		}
+	}
+	return longest
+}
+
+// AddsFloats says whether a stage adds up single-precision numbers in an order that may be
+// changed.
+func (s *Stage) AddsFloats() bool {
+	return s.Associative && s.Features[addRow*len(FeatureTypes)+firstFloat] != 0
+}
+
+// summed is how many iterations the reduction loops have for each point, those left out
+// whose number hangs on the point.
+func (s *Stage) summed() int64 {
+	n := int64(1)
+	for _, l := range s.Loops {
+		if l.RVar && l.Const != nil {
+			n *= l.Const[1] - l.Const[0] + 1
+		}
+	}
+	return n
 }
 
 // VectorRegisters is how many vector registers the target has: 32 with AVX-512, on
@@ -81,5 +106,9 @@ func (p *Pipeline) VectorRegisters() int {
 	return 16
 }
 
-// firstFloat is the first of the floating-point columns of FeatureTypes.
-const firstFloat = 5
+// firstFloat is the first of the floating-point columns of FeatureTypes, addRow the row of
+// additions.
+const (
+	firstFloat = 5
+	addRow     = 5
+)

@@ -31,12 +31,12 @@ const (
 //   - One that at root has fewer independent iterations than cores could use gets tasks,
 //     as long as what these add up to is little against the reduction.
 //
-// Sums of floats are rounded otherwise then; floats false leaves them whole.
-func (sp *Space) Factoring(floats bool) []schedule.Directive {
+// Sums of floats are rounded otherwise then.
+func (sp *Space) Factoring() []schedule.Directive {
 	var out []schedule.Directive
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if n.given || n.Extern || !floats && slices.ContainsFunc(n.Types, isFloat) {
+		if n.given || n.Extern {
 			continue
 		}
 		for s := 1; s < len(n.Stages); s++ {
@@ -188,6 +188,3 @@ func (sp *Space) writesElsewhere(f, s int) bool {
 	}
 	return pure < sp.nodes[f].dims
 }
-
-// isFloat holds for float16, bfloat16, float32 and float64.
-func isFloat(typ string) bool { return strings.Contains(typ, "float") }

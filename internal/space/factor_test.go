@@ -8,13 +8,13 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 )
 
-func factored(t *testing.T, name string, cores int, floats bool) string {
+func factored(t *testing.T, name string, cores int) string {
 	t.Helper()
 	sp, err := New(pipelinetest.Described(t, name), Defaults(cores))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := schedule.Schedule{Directives: sp.Factoring(floats)}
+	s := schedule.Schedule{Directives: sp.Factoring()}
 	if err := s.Check(sp.binding()); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -32,11 +32,8 @@ total_parts = total.update(0).rfactor([r_x_lane], [r_x_lane_var])
 largest.update(0).split(r$x, r_x_step, r_x_lane, 32, guard_with_if)
 largest_parts = largest.update(0).rfactor([r_x_lane], [r_x_lane_var])
 `
-	if got := factored(t, "softmax.h21", 2, true); got != lanes {
+	if got := factored(t, "softmax.h21", 2); got != lanes {
 		t.Errorf("softmax:\n%s", got)
-	}
-	if got := factored(t, "softmax.h21", 2, false); got != "" {
-		t.Errorf("softmax without its floats:\n%s", got)
 	}
 	// The mean is read along the rows that are added up, and is the same for all of one.
 	rows := `squares.update(0).split(k$x, k_x_step, k_x_lane, 32, guard_with_if)
@@ -44,31 +41,31 @@ squares_parts = squares.update(0).rfactor([k_x_lane], [k_x_lane_var])
 mean.update(0).split(k$x, k_x_step, k_x_lane, 32, guard_with_if)
 mean_parts = mean.update(0).rfactor([k_x_lane], [k_x_lane_var])
 `
-	if got := factored(t, "deviations.h21", 2, true); got != rows {
+	if got := factored(t, "deviations.h21", 2); got != rows {
 		t.Errorf("deviations:\n%s", got)
 	}
 	// 240 rows are 8 tasks of 30: a histogram of 256 bins each is little.
 	tasks := `histogram.update(0).split(image$y, image_y_strip, image_y_line, 30, guard_with_if)
 histogram_parts = histogram.update(0).rfactor([image_y_strip], [image_y_strip_var])
 `
-	if got := factored(t, "scan.h21", 2, false); got != tasks {
+	if got := factored(t, "scan.h21", 2); got != tasks {
 		t.Errorf("scan:\n%s", got)
 	}
-	if got := factored(t, "scan.h21", 1, true); got != "" {
+	if got := factored(t, "scan.h21", 1); got != "" {
 		t.Errorf("scan on one core:\n%s", got)
 	}
 	// 256 bins keep two cores busy, but not 32.
-	if got := factored(t, "hist.h21", 32, false); !strings.Contains(got, "counts_parts = ") {
+	if got := factored(t, "hist.h21", 32); !strings.Contains(got, "counts_parts = ") {
 		t.Errorf("hist on 32 cores:\n%s", got)
 	}
 	// Where lanes would each need the whole table, or pure loops go along memory too.
 	for _, name := range []string{"hist.h21", "harris.h21", "conv_layer.h21", "bilateral_grid.h21", "camera_pipe.h21", "unsharp.h21"} {
-		if got := factored(t, name, 2, true); got != "" {
+		if got := factored(t, name, 2); got != "" {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
 	// What is factored already is not again.
-	if got := factored(t, "softmax_parts.h21", 2, true); strings.Contains(got, "total_parts = ") {
+	if got := factored(t, "softmax_parts.h21", 2); strings.Contains(got, "total_parts = ") {
 		t.Errorf("softmax_parts:\n%s", got)
 	}
 }

@@ -93,6 +93,9 @@ func (b bitset) union(c bitset) {
 // newSet has room for all Funcs and one more bit: the memory limit, see broken.
 func (sp *Space) newSet() bitset { return make(bitset, sp.words) }
 
+// Structure are the structural directives that the pipeline was described after.
+func (sp *Space) Structure() []schedule.Directive { return sp.head.Directives }
+
 // New prepares the space of p. It fails, naming the Func, on a description that
 // cannot be scheduled: no Funcs, empty or unbounded regions.
 func New(p *pipeline.Pipeline, o Options) (*Space, error) {

@@ -182,17 +182,12 @@ func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
 }
 
 // buildWinner writes the first of the schedules that Halide builds ahead of time and
-// that are right with strict floats too, where that is asked for (see exact). All of them
-// were built in the fork server, so that is mostly the first. Of one with a version for
-// the estimated sizes that may have been all that was, so it is checked whole unless it
-// stood a race.
+// that stand the exact check (see exact). All of them were built in the fork server, so that
+// is mostly the first.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
 	function := t.function()
-	exact, err := t.newExact(ctx)
-	if err != nil {
-		return nil, err
-	}
+	exact := t.newExact()
 	defer exact.close()
 	var failures error
 	for i, s := range t.reserves(order) {
@@ -202,14 +197,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 				failures = errors.Join(failures, err)
 			}
 		}
-		var err error
-		if s.Specializes() && !t.stood[s.Hash()] {
-			err = measure.CheckOnce(ctx, t.server, s, t.o.Protocol, t.o.Threads)
-		}
-		if err == nil {
-			err = exact.check(ctx, s)
-		}
-		if err != nil {
+		if err := exact.check(ctx, s); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

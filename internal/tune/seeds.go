@@ -160,10 +160,8 @@ func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error
 func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
 	sp := t.spaces[0]
 	if head := f.schedule.Structure(); len(head) > 0 && t.restructures() {
-		if p, err := t.gen.Describe(ctx, head...); err == nil && !unnameable(p) {
-			if of, err := space.New(p, t.spaceOptions); err == nil {
-				sp = of
-			}
+		if of, err := t.spaceAfter(ctx, head); err == nil {
+			sp = of
 		}
 	}
 	n, err := sp.NearSchedule(f.schedule)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
 )
@@ -14,9 +15,7 @@ import (
 // makeSpaces makes the pipeline's space, and where there are Funcs to clone, inputs to copy
 // or reductions to factor to advantage (Space.Cloning, Packing, Factoring) one of the
 // pipeline as it is then. A search that measures by itself (ProTuner's cost+real) keeps to the first: it
-// may take all of the budget. Where integers are made from floats, and what is handed out
-// must be right to the last of them with strict floats (see exact), sums of floats are
-// left whole.
+// may take all of the budget.
 func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	t.sayGiven(t.pipe)
 	plain, err := space.New(t.pipe, so)
@@ -24,30 +23,46 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
 	}
 	t.spaces, t.spaceOptions = []*space.Space{plain}, so
-	directives := slices.Concat(plain.Cloning(), plain.Packing(), plain.Factoring(!t.checksExactly()))
-	if len(directives) == 0 || !t.restructures() {
+	if !t.restructures() {
 		return nil
 	}
-	p, err := t.gen.Describe(ctx, directives...)
-	if err != nil {
+	// What is factored first has another reader for its inputs, the partial results.
+	restructured := plain
+	for _, more := range []func(*space.Space) []schedule.Directive{
+		(*space.Space).Factoring,
+		func(sp *space.Space) []schedule.Directive { return slices.Concat(sp.Cloning(), sp.Packing()) },
+	} {
+		directives := more(restructured)
+		if len(directives) == 0 {
+			continue
+		}
+		next, err := t.spaceAfter(ctx, slices.Concat(restructured.Structure(), directives))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.events.note("its Funcs are left as they are: %v", err)
-		return nil
+		if err != nil {
+			t.events.note("not before its schedule: %s: %v", schedule.Schedule{Directives: directives}, err)
+			continue
+		}
+		restructured = next
+	}
+	if restructured != plain {
+		t.spaces = append(t.spaces, restructured)
+	}
+	return nil
+}
+
+// spaceAfter is the space of the pipeline as it is after structural directives.
+func (t *tuner) spaceAfter(ctx context.Context, structure []schedule.Directive) (*space.Space, error) {
+	p, err := t.gen.Describe(ctx, structure...)
+	if err != nil {
+		return nil, err
 	}
 	if unnameable(p) {
-		t.events.note("its reductions are left whole: Halide %s cannot schedule them once factored", p.Halide)
-		return nil
+		return nil, fmt.Errorf("Halide %s cannot schedule its reductions once factored", p.Halide)
 	}
 	t.sayGiven(p)
-	restructured, err := space.New(p, so)
-	if err != nil {
-		t.events.note("its Funcs are left as they are: %v", err)
-		return nil
-	}
-	t.spaces = append(t.spaces, restructured)
-	return nil
+	return space.New(p, t.spaceOptions)
 }
 
 // restructures says whether the pipeline's Funcs may be cloned, wrapped and factored.

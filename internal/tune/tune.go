@@ -58,7 +58,8 @@ func firstLine(path string) string {
 
 // tuner is one run.
 type tuner struct {
-	o            Options
+	o            Options          // its Protocol as screening has it
+	handedOut    measure.Protocol // what the schedule that is handed out is held to
 	events       Events
 	gen          *bridge.Generator
 	pipe         *pipeline.Pipeline
@@ -172,7 +173,7 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
 		return &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
 	}
-	t.o.Protocol = t.o.Protocol.ForPipeline(t.pipe)
+	t.handedOut, t.o.Protocol = t.o.Protocol, t.o.Protocol.ForPipeline(t.pipe)
 	if t.scratch, err = bridge.NewScratch(); err != nil {
 		return err
 	}
