@@ -190,8 +190,9 @@ class Counter : public IRVisitor {
             if (a.num != 0) a.den *= *divisor;
             return a;
         }
+        // What rfactor makes of a loop that it splits is promised to stay in its bounds.
         const Call *call = e.as<Call>();
-        if (call && call->is_intrinsic(Call::likely)) return derivative(call->args[0], v);
+        if (call && call->is_intrinsic({Call::likely, Call::promise_clamped})) return derivative(call->args[0], v);
         return unknown;
     }
 

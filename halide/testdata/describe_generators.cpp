@@ -514,8 +514,25 @@ public:
     }
 };
 
+// Columns that become rows, beside rows that stay.
+class Turned : public Generator<Turned> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Input<Buffer<float, 2>> other{"other"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        output(x, y) = input(y, x) + other(x, y);
+        input.set_estimates({{0, 480}, {0, 640}});
+        other.set_estimates({{0, 640}, {0, 480}});
+        output.set_estimates({{0, 640}, {0, 480}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Turned, turned)
 HALIDE_REGISTER_GENERATOR(Exposure, exposure)
 HALIDE_REGISTER_GENERATOR(Deviations, deviations)
 HALIDE_REGISTER_GENERATOR(Interleaved, interleaved)

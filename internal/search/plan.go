@@ -112,7 +112,7 @@ func (p *plan) vector(f int) int {
 	if d := p.place[f]; d.Kind == space.Compute {
 		return d.Vector
 	}
-	return p.sp.VectorDims(f)[0]
+	return p.sp.AlongMemory(f)
 }
 
 // at computes f at a place and stores it at another.

@@ -1,5 +1,11 @@
 package space
 
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
 // What a search needs to know of the pipeline to make up decisions of its own.
 
 // Funcs is how many Funcs there are, inputs included; they are numbered with
@@ -24,6 +30,61 @@ func (sp *Space) OnlyRoot(f int) bool {
 
 // VectorDims lists the dimensions f may be vectorised over, -1 standing for none.
 func (sp *Space) VectorDims(f int) []int { return sp.nodes[f].vectorDims }
+
+// AlongMemory is the dimension in VectorDims(f) along which most loads of a reduction are
+// dense, where what it reads goes along memory by the same rule, those counted against it that
+// have a stride; the first of them where none has more than the others, and of all else.
+func (sp *Space) AlongMemory(f int) int { return sp.nodes[f].alongMemory }
+
+// findAlongMemory finds it.
+func (sp *Space) findAlongMemory(f int) int {
+	n := &sp.nodes[f]
+	score := func(d int) float64 {
+		loads := 0.0
+		for s := range n.Stages {
+			st := &n.Stages[s]
+			along := slices.IndexFunc(st.Loops, func(l pipeline.Loop) bool { return l.Pure && !l.RVar && l.PureDim == d })
+			if along < 0 {
+				return 0 // not all of it goes along d
+			}
+			for e := range st.Edges {
+				loads += densely(&st.Edges[e], sp.nodes[st.Edges[e].Producer].alongMemory, along) * points(sp.root.bounds(f).Loops(s))
+			}
+		}
+		return loads
+	}
+	best := n.vectorDims[0]
+	if best < 0 || !n.reduces {
+		return best
+	}
+	most := score(best)
+	for _, d := range n.vectorDims[1:] {
+		if s := score(d); s > max(most, 0) {
+			best, most = d, s
+		}
+	}
+	return best
+}
+
+// densely is how many loads of an edge are dense along a loop, less those that go along
+// another dimension than row, the producer's innermost.
+func densely(e *pipeline.Edge, row, loop int) float64 {
+	n := 0.0
+	for k := range e.Jacobians {
+		j := &e.Jacobians[k]
+		inner := pipeline.Rational{Den: 1}
+		if row >= 0 && row < len(j.Coeffs) {
+			inner = j.Coeffs[row][loop]
+		}
+		switch {
+		case inner == (pipeline.Rational{Num: 1, Den: 1}):
+			n += float64(j.Count)
+		case inner.Num == 0 && moves(j, loop):
+			n -= float64(j.Count)
+		}
+	}
+	return n
+}
 
 // Extents gives the extents of the loops of a stage of f when it is computed at
 // root, innermost first.

@@ -43,22 +43,23 @@ type Space struct {
 // node is what the space knows of one Func beyond its description.
 type node struct {
 	*pipeline.Func
-	dims       int
-	layout     layout
-	first      int // number of its first stage
-	consumers  []consumer
-	callers    int       // edges that read it
-	vectorDims []int     // dimensions worth vectorising, in order of preference
-	short      int64     // lanes of vectors along the first dimension where those are fewer than elsewhere, else 0
-	minimum    []float64 // per stage: points that must be computed at least
-	spills     bool      // computing more of it reads more of an input or output
-	onlyInline bool      // pointwise among pointwise Funcs: inlining is the only choice
-	given      bool      // nothing to decide: an input, or a Func that nothing reads
-	reduces    bool      // has a stage with reduction loops
-	scattering []int     // see Scattering
-	shorter    []int64   // see Shorter
-	dots       []int64   // see Dots
-	chosen     []bool    // see Chosen, by dimension
+	dims        int
+	layout      layout
+	first       int // number of its first stage
+	consumers   []consumer
+	callers     int       // edges that read it
+	vectorDims  []int     // dimensions worth vectorising, in order of preference
+	alongMemory int       // of these the one that inputs are read along
+	short       int64     // lanes of vectors along the first dimension where those are fewer than elsewhere, else 0
+	minimum     []float64 // per stage: points that must be computed at least
+	spills      bool      // computing more of it reads more of an input or output
+	onlyInline  bool      // pointwise among pointwise Funcs: inlining is the only choice
+	given       bool      // nothing to decide: an input, or a Func that nothing reads
+	reduces     bool      // has a stage with reduction loops
+	scattering  []int     // see Scattering
+	shorter     []int64   // see Shorter
+	dots        []int64   // see Dots
+	chosen      []bool    // see Chosen, by dimension
 }
 
 // consumer is one edge from the consumer's side.
@@ -236,6 +237,7 @@ func (sp *Space) derive() {
 		n.spills = sp.findSpills(f)
 		if !n.given { // asks whether it spills
 			n.vectorDims = sp.findVectorDims(f)
+			n.alongMemory = sp.findAlongMemory(f)
 		}
 	}
 	for i := range sp.stages {

@@ -12,10 +12,11 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// makeSpaces makes the pipeline's space, and where there are Funcs to clone, inputs to copy
-// or reductions to factor to advantage (Space.Cloning, Packing, Factoring) one of the
-// pipeline as it is then. A search that measures by itself (ProTuner's cost+real) keeps to the first: it
-// may take all of the budget.
+// makeSpaces makes the pipeline's space, and where there are Funcs to clone or inputs to copy
+// to advantage (Space.Cloning, Packing) one of the pipeline as it is then. Where there are
+// reductions to factor (Factoring) there is one of what that makes of it besides: a factored
+// reduction cannot be had whole again, while clones and copies can be inlined. A search that
+// measures by itself (ProTuner's cost+real) keeps to the first: it may take all of the budget.
 func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	t.sayGiven(t.pipe)
 	plain, err := space.New(t.pipe, so)
@@ -26,30 +27,32 @@ func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
 	if !t.restructures() {
 		return nil
 	}
-	// What is factored first has another reader for its inputs, the partial results.
-	restructured := plain
-	for _, more := range []func(*space.Space) []schedule.Directive{
-		(*space.Space).Factoring,
-		func(sp *space.Space) []schedule.Directive { return slices.Concat(sp.Cloning(), sp.Packing()) },
-	} {
-		directives := more(restructured)
-		if len(directives) == 0 {
-			continue
-		}
-		next, err := t.spaceAfter(ctx, slices.Concat(restructured.Structure(), directives))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			t.events.note("not before its schedule: %s: %v", schedule.Schedule{Directives: directives}, err)
-			continue
-		}
-		restructured = next
+	bases := []*space.Space{plain}
+	if factored := t.restructured(ctx, plain, plain.Factoring()); factored != plain {
+		bases = append(bases, factored) // its inputs have another reader, the partial results
 	}
-	if restructured != plain {
-		t.spaces = append(t.spaces, restructured)
+	for _, base := range bases {
+		if sp := t.restructured(ctx, base, slices.Concat(base.Cloning(), base.Packing())); sp != plain {
+			t.spaces = append(t.spaces, sp)
+		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// restructured is the space of the pipeline after more directives than of's, of itself where
+// there are none or where Halide refuses them.
+func (t *tuner) restructured(ctx context.Context, of *space.Space, more []schedule.Directive) *space.Space {
+	if len(more) == 0 {
+		return of
+	}
+	next, err := t.spaceAfter(ctx, slices.Concat(of.Structure(), more))
+	if err != nil {
+		if ctx.Err() == nil {
+			t.events.note("left as it is: %s: %v", schedule.Schedule{Directives: more}, err)
+		}
+		return of
+	}
+	return next
 }
 
 // spaceAfter is the space of the pipeline as it is after structural directives.
@@ -59,7 +62,7 @@ func (t *tuner) spaceAfter(ctx context.Context, structure []schedule.Directive) 
 		return nil, err
 	}
 	if unnameable(p) {
-		return nil, fmt.Errorf("Halide %s cannot schedule its reductions once factored", p.Halide)
+		return nil, fmt.Errorf("reductions cannot be scheduled once factored by Halide %s", p.Halide)
 	}
 	t.sayGiven(p)
 	return space.New(p, t.spaceOptions)

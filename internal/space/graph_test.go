@@ -1,0 +1,28 @@
+package space
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// Partial sums of rows go along the rows, whatever their storage; else the first dimension
+// that fills a vector stands, also where another is read with a smaller stride or not at all.
+func TestAlongMemory(t *testing.T) {
+	for _, c := range []struct {
+		golden, name string
+		want         int
+	}{
+		{"softmax_parts.h21", "total_parts", 1}, {"bilateral_grid.h21", "grid", 0}, {"turned.h21", "output", 0},
+		{"conv_layer.h21", "sum", 0}, {"scalar.h21", "sum", -1},
+	} {
+		sp, err := New(pipelinetest.Described(t, c.golden), Defaults(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sp.AlongMemory(slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == c.name })); got != c.want {
+			t.Errorf("%s of %s is read along %d, not %d", c.name, c.golden, got, c.want)
+		}
+	}
+}
