@@ -120,7 +120,7 @@ func (p *plan) isChannels(f int, l scalarLoop) bool {
 	return l.extent <= fewChannels || l.extent <= manyChannels && p.sp.Chosen(f, l.dim)
 }
 
-const fewChannels, manyChannels = 4, 8
+const fewChannels, manyChannels = 4, 16
 
 // channels unrolls the dimension of few channels of those of the Funcs that have one, so
 // that what these have in common is computed once. False where none has any.

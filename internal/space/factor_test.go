@@ -70,6 +70,20 @@ histogram_parts = histogram.update(0).rfactor([image_y_strip], [image_y_strip_va
 	}
 }
 
+// What a partial result reads beyond its own loops is outside the reduction's domain, so
+// that none is rounded up, whatever the description's bounds promise.
+func TestPartialResultsAreNotRoundedUp(t *testing.T) {
+	sp, err := New(pipelinetest.Described(t, "softmax_parts.h21"), Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range sp.nodes {
+		if n := &sp.nodes[f]; n.Name == "total_parts" && !n.spills {
+			t.Errorf("%s spills: %v", n.Name, n.spills)
+		}
+	}
+}
+
 // Every schedule of the space after factoring begins with it, and goes with the pipeline
 // as it stands.
 func TestFactoredSchedules(t *testing.T) {

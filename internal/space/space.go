@@ -401,10 +401,13 @@ const imageCallRow = 20
 
 // findSpills holds where computing a Func beyond what is required would read an
 // input, or ask for an output, beyond what is there. Boundary conditions stop
-// that; whether a read is clamped is found by asking for a far larger region.
+// that; whether a read is clamped is found by asking for a far larger region. What a partial
+// result reads is promised to be within the reduction's domain, which makes it so no more
+// than it is asked for.
 func (sp *Space) findSpills(f int) bool {
 	n := &sp.nodes[f]
-	if n.given || n.Output {
+	partial := func(d schedule.Directive) bool { return d.Op == schedule.RFactor && d.As == n.Name }
+	if n.given || n.Output || slices.ContainsFunc(sp.head.Directives, partial) {
 		return true
 	}
 	b := sp.root.bounds(f)
