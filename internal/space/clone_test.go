@@ -10,7 +10,11 @@ import (
 // Cloned is only what is cheap, read by several, and needed whole by one of them before
 // the others begin: not what strips share (harris), nor what is dear (camera_pipe).
 func TestCloning(t *testing.T) {
-	checkStructure(t, (*Space).Cloning, map[string]string{"hist.h21": "luma_in_row_counts = luma.clone_in(row_counts)\n"})
+	checkStructure(t, (*Space).Cloning, map[string]string{
+		"hist.h21":           "luma_in_row_counts = luma.clone_in(row_counts)\n",
+		"exposure.h21":       "luma_in_total = luma.clone_in(total)\n",
+		"exposure_parts.h21": "luma_in_total_parts = luma.clone_in(total_parts)\n",
+	})
 }
 
 // checkStructure compares what goes before the description of each pipeline with what is
