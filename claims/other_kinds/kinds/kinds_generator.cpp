@@ -293,8 +293,212 @@ public:
     }
 };
 
+// An image as bright as the mean of its logarithm says, which is a sum of two million floats.
+class ToneMap : public Generator<ToneMap> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c"), row("row");
+        RDom r(0, input.width(), 0, input.height());
+        Func luma("luma"), total("total"), key("key");
+        luma(x, y) = 0.2126f * input(x, y, 0) + 0.7152f * input(x, y, 1) + 0.0722f * input(x, y, 2);
+        total() += fast_log(luma(r.x, r.y) + 1e-4f);
+        key() = 0.18f / fast_exp(total() / cast<float>(input.width() * input.height()));
+        output(x, y, c) = saturating_cast<uint8_t>(255.f * input(x, y, c) * key() / (1.f + luma(x, y) * key()));
+        input.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        output.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.reorder(c, x, y).bound(c, 0, 3).unroll(c).vectorize(x, vec).parallel(y, kTasks);
+        total.compute_root();
+        key.compute_root();
+        Func rows = total.update().rfactor(r.y, row);
+        rows.compute_root().parallel(row, kTasks).update().parallel(row, kTasks).atomic().vectorize(r.x, vec);
+    }
+};
+
+// Rows that become columns.
+class Transpose : public Generator<Transpose> {
+public:
+    Input<Buffer<uint16_t, 2>> input{"input"};
+    Output<Buffer<uint16_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), xi("xi"), yi("yi");
+        output(x, y) = input(y, x);
+        input.set_estimates({{0, 2048}, {0, 2048}});
+        output.set_estimates({{0, 2048}, {0, 2048}});
+        if (using_autoscheduler()) return;
+        const int tile = 16;
+        output.tile(x, y, xi, yi, tile, tile).vectorize(xi).unroll(yi).parallel(y, 4);
+        input.in(output).compute_at(output, x).vectorize(_0, tile).unroll(_1);
+    }
+};
+
+// The products of all rows of a wide matrix with each other.
+class Gram : public Generator<Gram> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var i("i"), j("j"), ii("ii"), ji("ji");
+        RDom n(0, 8192);
+        Func sum("sum");
+        sum(i, j) += input(n, i) * input(n, j);
+        output(i, j) = sum(i, j) / 8192.f;
+        input.set_estimates({{0, 8192}, {0, 64}});
+        output.set_estimates({{0, 64}, {0, 64}});
+        if (using_autoscheduler()) return;
+        RVar no("no"), ni("ni");
+        output.tile(i, j, ii, ji, 4, 4).parallel(j);
+        sum.compute_at(output, i).unroll(i).unroll(j);
+        sum.update().split(n, no, ni, natural_vector_size<float>()).reorder(ni, i, j, no).unroll(i).unroll(j).atomic().vectorize(ni);
+    }
+};
+
+// The nearest of 512 descriptors of 128 bytes.
+class Match : public Generator<Match> {
+public:
+    Input<Buffer<uint8_t, 2>> a{"a"};
+    Input<Buffer<uint8_t, 2>> b{"b"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var i("i"), j("j"), ii("ii"), jo("jo"), ji("ji");
+        RDom k(0, 128), n(0, 512);
+        Func distance("distance"), best("best");
+        const Expr off = cast<int16_t>(a(k, i)) - cast<int16_t>(b(k, j));
+        distance(j, i) += cast<int32_t>(off) * cast<int32_t>(off);
+        best(i) = Tuple(0x7fffffff, 0);
+        const Expr d = distance(n, i), nearer = d < best(i)[0];
+        best(i) = Tuple(select(nearer, d, best(i)[0]), select(nearer, n, best(i)[1]));
+        output(i) = best(i)[1];
+        a.set_estimates({{0, 128}, {0, 512}});
+        b.set_estimates({{0, 128}, {0, 512}});
+        output.set_estimates({{0, 512}});
+        if (using_autoscheduler()) return;
+        RVar ko("ko"), ki("ki");
+        output.split(i, i, ii, 8).parallel(i);
+        best.compute_at(output, i);
+        distance.compute_at(output, i).vectorize(j, natural_vector_size<int32_t>());
+        distance.update().split(k, ko, ki, natural_vector_size<int16_t>()).split(j, jo, ji, 4).reorder(ki, ko, ji, jo, i).unroll(ji).atomic().vectorize(ki);
+    }
+};
+
+// Colours given to the nearest of 16, and the mean of each one's.
+class KMeans : public Generator<KMeans> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Input<Buffer<float, 2>> centres{"centres"};
+    Output<Buffer<uint8_t, 2>> label{"label"};
+    Output<Buffer<float, 2>> mean{"mean"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c"), k("k"), row("row"), xi("xi");
+        RDom q(0, 16), r(0, input.width(), 0, input.height());
+        Func distance("distance"), best("best"), sums("sums");
+        const auto apart = [&](int channel) {
+            const Expr d = cast<float>(input(x, y, channel)) - centres(channel, k);
+            return d * d;
+        };
+        distance(x, y, k) = apart(0) + apart(1) + apart(2);
+        best(x, y) = Tuple(1e30f, cast<uint8_t>(0));
+        const Expr d = distance(x, y, q), nearer = d < best(x, y)[0];
+        best(x, y) = Tuple(select(nearer, d, best(x, y)[0]), select(nearer, cast<uint8_t>(q), best(x, y)[1]));
+        label(x, y) = best(x, y)[1];
+        sums(c, k) = cast<uint32_t>(0);
+        sums(c, clamp(cast<int>(label(r.x, r.y)), 0, 15)) += select(c == 3, cast<uint32_t>(1), cast<uint32_t>(input(r.x, r.y, clamp(c, 0, 2))));
+        mean(c, k) = cast<float>(sums(c, k)) / cast<float>(max(sums(3, k), 1));
+        input.set_estimates({{0, 1280}, {0, 720}, {0, 3}});
+        centres.set_estimates({{0, 3}, {0, 16}});
+        label.set_estimates({{0, 1280}, {0, 720}});
+        mean.set_estimates({{0, 3}, {0, 16}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        label.compute_root().split(x, x, xi, 4 * vec).vectorize(xi).parallel(y, kTasks);
+        best.compute_at(label, x).vectorize(x, vec).unroll(x).update().reorder(x, q).vectorize(x, vec).unroll(x);
+        sums.compute_root().bound(c, 0, 4).update().reorder(c, r.x, r.y).unroll(c);
+        Func rows = sums.update().rfactor(r.y, row);
+        rows.compute_root().parallel(row, kTasks).update().reorder(c, r.x, row).unroll(c).parallel(row, kTasks);
+        mean.compute_root();
+    }
+};
+
+// How many steps an orbit takes to leave.
+class Mandelbrot : public Generator<Mandelbrot> {
+public:
+    Input<float> left{"left"};
+    Output<Buffer<uint8_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), xi("xi");
+        RDom t(0, 64);
+        Func z("z");
+        const Expr re = left + cast<float>(x) * (3.f / 1280), im = cast<float>(y) * (2.f / 720) - 1.f;
+        z(x, y) = Tuple(0.f, 0.f, cast<uint8_t>(0));
+        const Expr a = z(x, y)[0], b = z(x, y)[1], in = a * a + b * b < 4.f;
+        z(x, y) = Tuple(select(in, a * a - b * b + re, a), select(in, 2.f * a * b + im, b), select(in, cast<uint8_t>(t + 1), z(x, y)[2]));
+        output(x, y) = z(x, y)[2];
+        left.set_estimate(-2.f);
+        output.set_estimates({{0, 1280}, {0, 720}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.split(x, x, xi, 4 * vec).vectorize(xi).parallel(y, kTasks);
+        z.compute_at(output, x).vectorize(x, vec).unroll(x).update().reorder(x, t).vectorize(x, vec).unroll(x);
+    }
+};
+
+// A step of a lattice Boltzmann method: nine densities a point, each with a formula of its own.
+class Lattice : public Generator<Lattice> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<float, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), q("q"), xo("xo"), xi("xi");
+        const int along[9] = {0, 1, 0, -1, 0, 1, -1, -1, 1}, down[9] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
+        Func near = BoundaryConditions::repeat_edge(input, {{0, input.width()}, {0, input.height()}});
+        Func streamed("streamed"), density("density"), right("right"), bottom("bottom");
+        std::vector<Expr> moved, settled;
+        Expr all = 0.f, x_sum = 0.f, y_sum = 0.f;
+        for (int i = 0; i < 9; i++) {
+            moved.push_back(near(x - along[i], y - down[i], i));
+            all += streamed(x, y, i);
+            x_sum += (float)along[i] * streamed(x, y, i);
+            y_sum += (float)down[i] * streamed(x, y, i);
+        }
+        streamed(x, y, q) = mux(q, moved);
+        density(x, y) = all;
+        right(x, y) = x_sum / density(x, y);
+        bottom(x, y) = y_sum / density(x, y);
+        const Expr u = right(x, y), v = bottom(x, y);
+        for (int i = 0; i < 9; i++) {
+            const float weight = i == 0 ? 4.f / 9 : i < 5 ? 1.f / 9 : 1.f / 36;
+            const Expr towards = 3.f * ((float)along[i] * u + (float)down[i] * v);
+            const Expr rest = weight * density(x, y) * (1.f + towards + 0.5f * towards * towards - 1.5f * (u * u + v * v));
+            settled.push_back(streamed(x, y, i) + 0.6f * (rest - streamed(x, y, i)));
+        }
+        output(x, y, q) = mux(q, settled);
+        input.set_estimates({{0, 512}, {0, 512}, {0, 9}});
+        output.set_estimates({{0, 512}, {0, 512}, {0, 9}});
+        if (using_autoscheduler()) return;
+        output.bound(q, 0, 9).split(x, xo, xi, natural_vector_size<float>()).reorder(xi, q, xo, y).unroll(q).vectorize(xi).parallel(y, kTasks);
+        for (Func f : {density, right, bottom}) f.compute_at(output, xo).vectorize(x);
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(ToneMap, tone_map)
+HALIDE_REGISTER_GENERATOR(Transpose, transpose)
+HALIDE_REGISTER_GENERATOR(Gram, gram)
+HALIDE_REGISTER_GENERATOR(Match, match)
+HALIDE_REGISTER_GENERATOR(KMeans, kmeans)
+HALIDE_REGISTER_GENERATOR(Mandelbrot, mandelbrot)
+HALIDE_REGISTER_GENERATOR(Lattice, lattice)
 HALIDE_REGISTER_GENERATOR(ByteLayer, byte_layer)
 HALIDE_REGISTER_GENERATOR(ByteProduct, byte_product)
 HALIDE_REGISTER_GENERATOR(ShortFilter, short_filter)
