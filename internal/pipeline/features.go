@@ -67,7 +67,7 @@ func (p *Pipeline) LongestFloatSum() int64 {
 	longest := int64(0)
 	for i := range p.Funcs {
 		for j := range p.Funcs[i].Stages {
-			if s := &p.Funcs[i].Stages[j]; s.AddsFloats() {
+			if s := &p.Funcs[i].Stages[j]; s.adds(firstFloat) {
 				longest = max(longest, s.summed())
 			}
 		}
@@ -75,10 +75,13 @@ func (p *Pipeline) LongestFloatSum() int64 {
 	return longest
 }
 
-// AddsFloats says whether a stage adds up single-precision numbers in an order that may be
+// AddsFloats says whether a stage adds up floating-point numbers in an order that may be
 // changed.
-func (s *Stage) AddsFloats() bool {
-	return s.Associative && s.Features[addRow*len(FeatureTypes)+firstFloat] != 0
+func (s *Stage) AddsFloats() bool { return s.adds(firstFloat) || s.adds(doubles) }
+
+// adds says so of one column of FeatureTypes.
+func (s *Stage) adds(column int) bool {
+	return s.Associative && s.Features[addRow*len(FeatureTypes)+column] != 0
 }
 
 // summed is how many iterations the reduction loops have for each point, those left out
@@ -106,9 +109,9 @@ func (p *Pipeline) VectorRegisters() int {
 	return 16
 }
 
-// firstFloat is the first of the floating-point columns of FeatureTypes, addRow the row of
-// additions.
+// firstFloat is the first of the floating-point columns of FeatureTypes, doubles the last;
+// addRow is the row of additions.
 const (
-	firstFloat = 5
-	addRow     = 5
+	firstFloat, doubles = 5, 6
+	addRow              = 5
 )

@@ -61,10 +61,6 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 // alike are the plain schedules, the best one first, that add up floats in the order in which
 // s does: they factor sums as s does, and each sum's loops are split and ordered like its.
 func (e *exact) alike(ctx context.Context, s schedule.Schedule) ([]schedule.Schedule, error) {
-	p := e.t.pipe
-	if p.LongestFloatSum() == 0 {
-		return measure.PlainSchedules(p)
-	}
 	p, err := e.t.gen.Describe(ctx, s.Structure()...)
 	if err != nil {
 		return nil, err
@@ -74,8 +70,7 @@ func (e *exact) alike(ctx context.Context, s schedule.Schedule) ([]schedule.Sche
 		return nil, err
 	}
 	for _, d := range s.Directives[len(s.Structure()):] {
-		f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == d.Func })
-		if (d.Op == schedule.Split || d.Op == schedule.Reorder) && f >= 0 && p.Funcs[f].Stages[d.Stage].AddsFloats() {
+		if ordersSums(s, d) && addsFloats(p, d) {
 			for i := range plain {
 				plain[i].Directives = append(plain[i].Directives, d)
 			}
@@ -84,24 +79,64 @@ func (e *exact) alike(ctx context.Context, s schedule.Schedule) ([]schedule.Sche
 	return plain, nil
 }
 
+// addsFloats says whether d is about a stage that adds up floats.
+func addsFloats(p *pipeline.Pipeline, d schedule.Directive) bool {
+	f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == d.Func })
+	return f >= 0 && p.Funcs[f].Stages[d.Stage].AddsFloats()
+}
+
+// ordersSums says whether d, of s, may change the order in which a stage adds up: by how its
+// loops are split and ordered, and where vectors of an atomic update are added up at once.
+func ordersSums(s schedule.Schedule, d schedule.Directive) bool {
+	switch d.Op {
+	case schedule.Split, schedule.Reorder, schedule.Atomic:
+		return true
+	case schedule.Vectorize:
+		return slices.ContainsFunc(s.Directives, func(a schedule.Directive) bool {
+			return a.Op == schedule.Atomic && a.Func == d.Func && a.Stage == d.Stage
+		})
+	}
+	return false
+}
+
+// longer is how many times the reference's time a schedule as plain may take.
+const longer = 4
+
+// near fails where the first of the schedules that runs computes something else than the
+// reference, as far as that can be told: the error of a long sum in one chain is allowed.
+func (e *exact) near(ctx context.Context, plain []schedule.Schedule) error {
+	t := e.t
+	if as, err := measure.PlainSchedules(t.pipe); err != nil || as[0].String() == plain[0].String() {
+		return err
+	}
+	p := t.o.Protocol
+	slow := longer * t.ref.Time
+	p.FirstLimit += slow
+	var err error
+	for _, s := range plain {
+		var c *bridge.Candidate
+		c, err = t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Limit: t.o.CandidateBuild + slow, Check: p.Check(0, t.o.Threads)})
+		if err != nil {
+			continue
+		}
+		_, err = c.Run(ctx, measure.CheckOnly(p))
+		c.Drop()
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // strict is a server of the Generator with strict floats, whose reference is the first of
-// the schedules that works. It fails where that computes something else than the reference
-// of all does, as far as this can be told: the error of a long sum in one chain is allowed.
+// the schedules that works.
 func (e *exact) strict(ctx context.Context, reference []schedule.Schedule) (*bridge.Server, error) {
 	t, key := e.t, reference[0].String()
 	if s := e.servers[key]; s != nil {
 		return s, nil
 	}
-	if t.pipe.LongestFloatSum() > 0 {
-		var err error
-		for _, plain := range reference {
-			if err = measure.CheckOnce(ctx, t.server, plain, t.o.Protocol, t.o.Threads); err == nil {
-				break
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("sums that are added up as in it: %w", err)
-		}
+	if err := e.near(ctx, reference); err != nil {
+		return nil, fmt.Errorf("sums that are added up as in it: %w", err)
 	}
 	s, err := t.gen.Strict().Serve(ctx, bridge.ServerOptions{
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
