@@ -350,7 +350,7 @@ func (w *writer) tail(st *stage, v *loopVar, factor int64) string {
 	switch {
 	case loop.RVar || !loop.Pure || st.idx > 0 && !v.whole:
 		return guard
-	case !w.sp.nodes[st.fn].spills:
+	case !w.sp.nodes[st.fn].spillsAlong(loop.PureDim):
 		return roundUp
 	case st.idx > 0 || factor > v.least:
 		return guard

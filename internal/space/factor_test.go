@@ -85,7 +85,7 @@ func TestPartialResultsAreNotRoundedUp(t *testing.T) {
 		a, _ := s.Sample(rng)
 		s = s.Next(a)
 	}
-	if text := s.Schedule().String(); !sp.nodes[f].spills || strings.Contains(text, roundUp) {
+	if text := s.Schedule().String(); sp.nodes[f].factored != 2 || strings.Contains(text, roundUp) {
 		t.Errorf("rounded up:\n%s", text)
 	}
 }

@@ -33,7 +33,8 @@ func (sp *Space) VectorDims(f int) []int { return sp.nodes[f].vectorDims }
 
 // AlongMemory is the dimension in VectorDims(f) along which most loads of a reduction are
 // dense, where what it reads goes along memory by the same rule, those counted against it that
-// have a stride; the first of them where none has more than the others, and of all else.
+// have a stride. Where none has more than the others it is the first of them, and of all else;
+// of a reduction without one that fills a vector the longest.
 func (sp *Space) AlongMemory(f int) int { return sp.nodes[f].alongMemory }
 
 // findAlongMemory finds it.
@@ -61,6 +62,13 @@ func (sp *Space) findAlongMemory(f int) int {
 	for _, d := range n.vectorDims[1:] {
 		if s := score(d); s > max(most, 0) {
 			best, most = d, s
+		}
+	}
+	if b := sp.root.bounds(f); most <= 0 && extent(b.Computed(best)) < int64(n.VectorSize) {
+		for _, d := range n.vectorDims { // none fills a vector
+			if extent(b.Computed(d)) > extent(b.Computed(best)) {
+				best = d
+			}
 		}
 	}
 	return best

@@ -53,6 +53,7 @@ type node struct {
 	short       int64     // lanes of vectors along the first dimension where those are fewer than elsewhere, else 0
 	minimum     []float64 // per stage: points that must be computed at least
 	spills      bool      // computing more of it reads more of an input or output
+	factored    int       // of its dimensions, the last so many were a reduction's loops
 	onlyInline  bool      // pointwise among pointwise Funcs: inlining is the only choice
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces     bool      // has a stage with reduction loops
@@ -144,6 +145,11 @@ func (sp *Space) link() error {
 		n := &sp.nodes[f]
 		n.Func, n.dims, n.first = fn, len(fn.Args), len(sp.stages)
 		n.layout, n.given = newLayout(fn), fn.Input
+		for _, d := range sp.head.Directives {
+			if d.Op == schedule.RFactor && d.As == fn.Name {
+				n.factored = len(d.New)
+			}
+		}
 		if len(fn.Stages) == 0 && !fn.Input {
 			return fmt.Errorf("space: %s has no stages", fn.Name)
 		}
@@ -300,7 +306,7 @@ func (sp *Space) Lanes(f, stage, d int) int64 {
 func (sp *Space) filling(f, d int, there int64) int64 {
 	n := &sp.nodes[f]
 	lanes := n.lanes(n.VectorSize, d)
-	if there < lanes && sp.o.ShortVectors && !n.spills {
+	if there < lanes && sp.o.ShortVectors && !n.spillsAlong(d) {
 		return lanes - lanes/4
 	}
 	return lanes
@@ -399,15 +405,17 @@ func (sp *Space) minimumPoints(f int) []float64 {
 // is no Func: after one row of types in use, nineteen operations come first.
 const imageCallRow = 20
 
+// spillsAlong says whether computing more of a Func along dimension d reads more of an input
+// or output. The dimensions that rfactor made of a reduction's loops always do: what is read
+// along them is promised to be within the reduction's domain, so that bounds tell nothing.
+func (n *node) spillsAlong(d int) bool { return n.spills || d >= n.dims-n.factored }
+
 // findSpills holds where computing a Func beyond what is required would read an
 // input, or ask for an output, beyond what is there. Boundary conditions stop
-// that; whether a read is clamped is found by asking for a far larger region. What a partial
-// result reads is promised to be within the reduction's domain, which makes it so no more
-// than it is asked for.
+// that; whether a read is clamped is found by asking for a far larger region.
 func (sp *Space) findSpills(f int) bool {
 	n := &sp.nodes[f]
-	partial := func(d schedule.Directive) bool { return d.Op == schedule.RFactor && d.As == n.Name }
-	if n.given || n.Output || slices.ContainsFunc(sp.head.Directives, partial) {
+	if n.given || n.Output {
 		return true
 	}
 	b := sp.root.bounds(f)

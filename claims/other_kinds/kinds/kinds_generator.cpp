@@ -463,14 +463,14 @@ public:
         Func near = BoundaryConditions::repeat_edge(input, {{0, input.width()}, {0, input.height()}});
         Func streamed("streamed"), density("density"), right("right"), bottom("bottom");
         std::vector<Expr> moved, settled;
+        for (int i = 0; i < 9; i++) moved.push_back(near(x - along[i], y - down[i], i));
+        streamed(x, y, q) = mux(q, moved);
         Expr all = 0.f, x_sum = 0.f, y_sum = 0.f;
         for (int i = 0; i < 9; i++) {
-            moved.push_back(near(x - along[i], y - down[i], i));
             all += streamed(x, y, i);
             x_sum += (float)along[i] * streamed(x, y, i);
             y_sum += (float)down[i] * streamed(x, y, i);
         }
-        streamed(x, y, q) = mux(q, moved);
         density(x, y) = all;
         right(x, y) = x_sum / density(x, y);
         bottom(x, y) = y_sum / density(x, y);
