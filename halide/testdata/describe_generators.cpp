@@ -514,6 +514,21 @@ public:
     }
 };
 
+// An image that goes on mirrored.
+class Mirrored : public Generator<Mirrored> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func mirrored = BoundaryConditions::mirror_interior(input);
+        output(x, y) = mirrored(x - 2, y) + mirrored(x + 2, y) + mirrored(x, y - 2) + mirrored(x, y + 2);
+        input.set_estimates({{0, 640}, {0, 480}});
+        output.set_estimates({{0, 640}, {0, 480}});
+    }
+};
+
 // Columns that become rows, beside rows that stay.
 class Turned : public Generator<Turned> {
 public:
@@ -532,6 +547,7 @@ public:
 
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Mirrored, mirrored)
 HALIDE_REGISTER_GENERATOR(Turned, turned)
 HALIDE_REGISTER_GENERATOR(Exposure, exposure)
 HALIDE_REGISTER_GENERATOR(Deviations, deviations)

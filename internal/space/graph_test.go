@@ -26,3 +26,25 @@ func TestAlongMemory(t *testing.T) {
 		}
 	}
 }
+
+// What only loads an input for a boundary condition is never computed by itself in the space
+// that is searched, what was wrapped for that is; Adams et al. compute both.
+func TestCopiesOfCopies(t *testing.T) {
+	for _, c := range []struct {
+		golden, name string
+		options      Options
+		want         bool
+	}{
+		{"mirrored.h21", "lambda_0", Defaults(2), true}, {"mirrored.h21", "lambda_0", Adams(2), false},
+		{"mirrored.h21", "mirror_interior", Defaults(2), false}, {"turned_in.h21", "input_im_in_output", Defaults(2), false},
+	} {
+		sp, err := New(pipelinetest.Described(t, c.golden), c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == c.name })
+		if got := sp.nodes[f].onlyInline; got != c.want {
+			t.Errorf("%s of %s can only be inlined: %v", c.name, c.golden, got)
+		}
+	}
+}

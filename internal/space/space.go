@@ -54,7 +54,7 @@ type node struct {
 	minimum     []float64 // per stage: points that must be computed at least
 	spills      bool      // computing more of it reads more of an input or output
 	factored    int       // of its dimensions, the last so many were a reduction's loops
-	onlyInline  bool      // pointwise among pointwise Funcs: inlining is the only choice
+	onlyInline  bool      // inlining is the only choice: pointwise among pointwise Funcs, or copied again
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces     bool      // has a stage with reduction loops
 	scattering  []int     // see Scattering
@@ -366,6 +366,9 @@ func (sp *Space) Scattering(f int) []int { return sp.nodes[f].scattering }
 // never worse, and not having to choose keeps long chains cheap.
 func (sp *Space) isOnlyInline(f int) bool {
 	n := &sp.nodes[f]
+	if !sp.o.Unchecked && sp.isCopiedAgain(f) {
+		return true
+	}
 	if !n.Pointwise || !n.inlinable() || n.callers != 1 {
 		return false
 	}
@@ -376,6 +379,19 @@ func (sp *Space) isOnlyInline(f int) bool {
 	}
 	c := &sp.nodes[n.consumers[0].fn]
 	return c.Pointwise || c.BoundaryCondition
+}
+
+// isCopiedAgain holds for what only loads an input, for copies alone, as Halide has it before a
+// mirrored boundary condition: computed by itself it is a copy too many, and Halide, which
+// does not see that a mirror stays inside, reads beyond the input for some tiles of it. What
+// structural directives made was meant to be computed.
+func (sp *Space) isCopiedAgain(f int) bool {
+	n := &sp.nodes[f]
+	meant := func(d schedule.Directive) bool { return d.As == n.Name }
+	computes := func(c consumer) bool { return !sp.nodes[c.fn].Copy }
+	input := func(e pipeline.Edge) bool { return sp.nodes[e.Producer].Input }
+	return n.Wrapper && n.inlinable() && slices.ContainsFunc(n.Stages[0].Edges, input) && len(n.consumers) > 0 &&
+		!slices.ContainsFunc(n.consumers, computes) && !slices.ContainsFunc(sp.head.Directives, meant)
 }
 
 func (n *node) inlinable() bool {
