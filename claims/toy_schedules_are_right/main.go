@@ -186,7 +186,7 @@ func failures(ctx context.Context, g *bridge.Generator, schedules []schedule.Sch
 	for range 2 {
 		all.Go(func() {
 			for s := range next {
-				if err := measure.CheckOnce(ctx, server, s, protocol, 2); err != nil {
+				if err := measure.CheckOnce(ctx, server, bridge.BuildRequest{Schedule: s}, protocol, 2); err != nil {
 					bad.Add(1)
 					fmt.Printf("%v\n%s\n", err, s)
 				}

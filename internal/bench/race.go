@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/tune"
@@ -14,7 +15,7 @@ import (
 
 // check compares a schedule's output with the reference's in the fork server.
 func (s *stage) check(ctx context.Context, what schedule.Schedule) error {
-	return measure.CheckOnce(ctx, s.server, what, s.protocol, s.threads)
+	return measure.CheckOnce(ctx, s.server, bridge.BuildRequest{Schedule: what}, s.protocol, s.threads)
 }
 
 // race checks everything that was made of a part and times it together.

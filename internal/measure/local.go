@@ -82,10 +82,11 @@ func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Durati
 	return run, err
 }
 
-// CheckOnce compares a schedule's results with the reference at both sizes and times
-// nothing.
-func CheckOnce(ctx context.Context, server *bridge.Server, s schedule.Schedule, p Protocol, threads int) error {
-	c, err := server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, threads)})
+// CheckOnce compares the results of what is built with the reference at both sizes and
+// times nothing.
+func CheckOnce(ctx context.Context, server *bridge.Server, b bridge.BuildRequest, p Protocol, threads int) error {
+	b.Check = p.Check(0, threads)
+	c, err := server.Build(ctx, b)
 	if err != nil {
 		return err
 	}

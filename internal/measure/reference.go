@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
@@ -19,9 +18,9 @@ import (
 // times a point; then only those that cannot be inlined. They begin with the structural
 // directives that p was described after. The error is about these.
 func PlainSchedules(p *pipeline.Pipeline) ([]schedule.Schedule, error) {
-	head, err := schedule.Parse(strings.Join(p.Structure, "\n"))
+	head, err := p.StructureSchedule()
 	if err != nil {
-		return nil, fmt.Errorf("the structure of %s: %w", p.Generator, err)
+		return nil, err
 	}
 	calls := make([]int, len(p.Funcs))
 	for i := range p.Funcs {

@@ -1,6 +1,11 @@
 package pipeline
 
-import "github.com/protuner/protuner/internal/schedule"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/protuner/protuner/internal/schedule"
+)
 
 // Binding ties schedule files to the pipeline: its Funcs as Pipeline::get_func
 // numbers them, with the loops that the algorithm leaves. Funcs that a structural
@@ -28,4 +33,13 @@ func (p *Pipeline) Binding() schedule.Binding {
 		b.Funcs[f.Index] = fb
 	}
 	return b
+}
+
+// StructureSchedule is the structural directives that p was described after.
+func (p *Pipeline) StructureSchedule() (schedule.Schedule, error) {
+	s, err := schedule.Parse(strings.Join(p.Structure, "\n"))
+	if err != nil {
+		return s, fmt.Errorf("structure of %s: %w", p.Generator, err)
+	}
+	return s, nil
 }

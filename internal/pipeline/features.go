@@ -84,6 +84,12 @@ func (s *Stage) adds(column int) bool {
 	return s.Associative && s.Features[addRow*len(FeatureTypes)+column] != 0
 }
 
+// PureLoop is the loop over dimension dim of the Func whose iterations are independent, -1
+// where the stage has none.
+func (s *Stage) PureLoop(dim int) int {
+	return slices.IndexFunc(s.Loops, func(l Loop) bool { return l.Pure && !l.RVar && l.PureDim == dim })
+}
+
 // summed is how many iterations the reduction loops have for each point, those left out
 // whose number hangs on the point.
 func (s *Stage) summed() int64 {

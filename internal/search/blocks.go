@@ -3,7 +3,6 @@ package search
 import (
 	"slices"
 
-	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -105,7 +104,7 @@ func (p *plan) sums(funcs []int) bool {
 		p.unroll(f, p.vector(f), 2)
 		p.unroll(f, loops[0].dim, factor)
 		if task := slices.Clone(p.tasks[f].Task); task != nil {
-			i := slices.IndexFunc(p.sp.Pipeline().Funcs[f].Stages[0].Loops, func(l pipeline.Loop) bool { return l.Pure && l.PureDim == loops[0].dim })
+			i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(loops[0].dim)
 			task[i] = max(task[i], factor)
 			p.cut(f, task)
 		}

@@ -75,16 +75,9 @@ histogram_parts = histogram.update(0).rfactor([image_y_strip], [image_y_strip_va
 // What a partial result reads beyond its own loops is outside the reduction's domain, so
 // that none is rounded up, whatever the description's bounds promise.
 func TestPartialResultsAreNotRoundedUp(t *testing.T) {
-	sp, err := New(pipelinetest.Described(t, "exposure_parts.h21"), Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := newSpace(t, pipelinetest.Described(t, "exposure_parts.h21"), Defaults(2))
 	f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == "total_parts" })
-	s, rng := sp.Start(), rand.New(rand.NewSource(1))
-	for !s.Complete() {
-		a, _ := s.Sample(rng)
-		s = s.Next(a)
-	}
+	s := rollout(sp.Start(), rand.New(rand.NewSource(1)))
 	if text := s.Schedule().String(); sp.nodes[f].factored != 2 || strings.Contains(text, roundUp) {
 		t.Errorf("rounded up:\n%s", text)
 	}

@@ -1,10 +1,6 @@
 package space
 
-import (
-	"slices"
-
-	"github.com/protuner/protuner/internal/pipeline"
-)
+import "github.com/protuner/protuner/internal/pipeline"
 
 // What a search needs to know of the pipeline to make up decisions of its own.
 
@@ -44,7 +40,7 @@ func (sp *Space) findAlongMemory(f int) int {
 		loads := 0.0
 		for s := range n.Stages {
 			st := &n.Stages[s]
-			along := slices.IndexFunc(st.Loops, func(l pipeline.Loop) bool { return l.Pure && !l.RVar && l.PureDim == d })
+			along := st.PureLoop(d)
 			if along < 0 {
 				return 0 // not all of it goes along d
 			}
@@ -79,15 +75,10 @@ func (sp *Space) findAlongMemory(f int) int {
 func densely(e *pipeline.Edge, row, loop int) float64 {
 	n := 0.0
 	for k := range e.Jacobians {
-		j := &e.Jacobians[k]
-		inner := pipeline.Rational{Den: 1}
-		if row >= 0 && row < len(j.Coeffs) {
-			inner = j.Coeffs[row][loop]
-		}
-		switch {
-		case inner == (pipeline.Rational{Num: 1, Den: 1}):
+		switch j := &e.Jacobians[k]; {
+		case isDenseIn(j, row, loop):
 			n += float64(j.Count)
-		case inner.Num == 0 && moves(j, loop):
+		case strides(j, row, loop):
 			n -= float64(j.Count)
 		}
 	}

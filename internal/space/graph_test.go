@@ -17,10 +17,7 @@ func TestAlongMemory(t *testing.T) {
 		{"softmax_parts.h21", "total_parts", 1}, {"bilateral_grid.h21", "grid", 0}, {"turned.h21", "output", 0},
 		{"conv_layer.h21", "sum", 0}, {"scalar.h21", "sum", -1},
 	} {
-		sp, err := New(pipelinetest.Described(t, c.golden), Defaults(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := newSpace(t, pipelinetest.Described(t, c.golden), Defaults(2))
 		if got := sp.AlongMemory(slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == c.name })); got != c.want {
 			t.Errorf("%s of %s is read along %d, not %d", c.name, c.golden, got, c.want)
 		}
@@ -38,10 +35,7 @@ func TestCopiesOfCopies(t *testing.T) {
 		{"mirrored.h21", "lambda_0", Defaults(2), true}, {"mirrored.h21", "lambda_0", Adams(2), false},
 		{"mirrored.h21", "mirror_interior", Defaults(2), false}, {"turned_in.h21", "input_im_in_output", Defaults(2), false},
 	} {
-		sp, err := New(pipelinetest.Described(t, c.golden), c.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := newSpace(t, pipelinetest.Described(t, c.golden), c.options)
 		f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == c.name })
 		if got := sp.nodes[f].onlyInline; got != c.want {
 			t.Errorf("%s of %s can only be inlined: %v", c.name, c.golden, got)

@@ -25,12 +25,16 @@ func (sp *Space) Packing() []schedule.Directive {
 	var out []schedule.Directive
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if !n.Input {
+		if !n.Input || len(n.consumers) == 0 {
+			continue
+		}
+		read := points(sp.root.bounds(f).computed())
+		if read*float64(n.BytesPerPoint) <= firstLevel {
 			continue
 		}
 		var readers []int
 		for _, c := range n.consumers {
-			if !slices.Contains(readers, c.fn) && (sp.readsAgain(&c) || sp.readsTurned(&c)) {
+			if !slices.Contains(readers, c.fn) && !isGather(c.edge) && (sp.readsAgain(&c, read) || sp.readsTurned(&c)) {
 				readers = append(readers, c.fn)
 			}
 		}
@@ -41,20 +45,18 @@ func (sp *Space) Packing() []schedule.Directive {
 	return out
 }
 
-// readsTurned holds where a stage reads a large input along its own vectors with a stride,
-// and along another of its loops densely, as a transposition does.
+// readsTurned holds where a stage reads an input along its own vectors with a stride, and
+// along another of its loops densely, as a transposition does.
 func (sp *Space) readsTurned(c *consumer) bool {
-	n, st := &sp.nodes[c.fn], &sp.stages[c.stage]
-	read := points(sp.root.bounds(c.edge.Producer).computed())
-	if isGather(c.edge) || read*float64(sp.nodes[c.edge.Producer].BytesPerPoint) <= firstLevel {
+	st := &sp.stages[c.stage]
+	along := st.PureLoop(sp.nodes[c.fn].vectorDims[0])
+	if along < 0 {
 		return false
 	}
-	pure := func(l pipeline.Loop) bool { return l.Pure && !l.RVar && l.PureDim == n.vectorDims[0] }
-	along := slices.IndexFunc(st.Loops, pure)
 	for k := range c.edge.Jacobians {
 		j := &c.edge.Jacobians[k]
 		for i, l := range st.Loops {
-			if along >= 0 && i != along && l.Pure && !l.RVar && isDense(j, i) && j.Coeffs[0][along].Num == 0 && moves(j, along) {
+			if l.Pure && !l.RVar && isDense(j, i) && strides(j, 0, along) {
 				return true
 			}
 		}
@@ -62,19 +64,9 @@ func (sp *Space) readsTurned(c *consumer) bool {
 	return false
 }
 
-// moves says whether a load moves with a loop.
-func moves(j *pipeline.Jacobian, loop int) bool {
-	return slices.ContainsFunc(j.Coeffs, func(row []pipeline.Rational) bool { return row[loop].Num != 0 || row[loop].Den == 0 })
-}
-
-// readsAgain holds where a reduction reads each point of a large Func over and over, at
-// places that do not follow from data.
-func (sp *Space) readsAgain(c *consumer) bool {
-	st := &sp.stages[c.stage]
-	if c.idx == 0 || isGather(c.edge) || !slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.RVar }) {
-		return false
-	}
-	read := points(sp.root.bounds(c.edge.Producer).computed())
+// readsAgain holds where a reduction reads each of so many points over and over.
+func (sp *Space) readsAgain(c *consumer, read float64) bool {
+	reduces := slices.ContainsFunc(sp.stages[c.stage].Loops, func(l pipeline.Loop) bool { return l.RVar })
 	loops := points(sp.root.bounds(c.fn).Loops(c.idx))
-	return read*float64(sp.nodes[c.edge.Producer].BytesPerPoint) > firstLevel && loops*float64(c.edge.Calls) >= worthPacking*read
+	return c.idx > 0 && reduces && loops*float64(c.edge.Calls) >= worthPacking*read
 }

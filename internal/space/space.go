@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -107,9 +106,9 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	if len(p.Funcs) == 0 {
 		return nil, fmt.Errorf("space: pipeline %s has no Funcs", p.Generator)
 	}
-	head, err := schedule.Parse(strings.Join(p.Structure, "\n"))
+	head, err := p.StructureSchedule()
 	if err != nil {
-		return nil, fmt.Errorf("space: structure of %s: %w", p.Generator, err)
+		return nil, fmt.Errorf("space: %w", err)
 	}
 	if !o.Unchecked {
 		p = p.AsCompiled()
@@ -362,8 +361,8 @@ func (n *node) findScattering() []int {
 // is shared.
 func (sp *Space) Scattering(f int) []int { return sp.nodes[f].scattering }
 
-// isOnlyInline holds for Funcs in chains of pointwise ones: inlining them is
-// never worse, and not having to choose keeps long chains cheap.
+// isOnlyInline holds for Funcs in chains of pointwise ones and for what is copied again:
+// inlining them is never worse, and not having to choose keeps long chains cheap.
 func (sp *Space) isOnlyInline(f int) bool {
 	n := &sp.nodes[f]
 	if !sp.o.Unchecked && sp.isCopiedAgain(f) {

@@ -121,9 +121,21 @@ func readsDensely(st *pipeline.Stage, loop int) bool {
 }
 
 // isDense holds where one more iteration of a loop loads what comes next in memory.
-func isDense(j *pipeline.Jacobian, loop int) bool {
-	return len(j.Coeffs) > 0 && j.Coeffs[0][loop] == (pipeline.Rational{Num: 1, Den: 1})
+func isDense(j *pipeline.Jacobian, loop int) bool { return isDenseIn(j, 0, loop) }
+
+// isDenseIn holds for that where dimension row is the innermost.
+func isDenseIn(j *pipeline.Jacobian, row, loop int) bool {
+	return has(j, row) && j.Coeffs[row][loop] == (pipeline.Rational{Num: 1, Den: 1})
 }
+
+// strides holds where a load moves with a loop, but not in dimension row, as far as is known.
+func strides(j *pipeline.Jacobian, row, loop int) bool {
+	moves := func(row []pipeline.Rational) bool { return row[loop].Num != 0 || row[loop].Den == 0 }
+	return slices.ContainsFunc(j.Coeffs, moves) && !(has(j, row) && j.Coeffs[row][loop].Num != 0)
+}
+
+// has says whether what is loaded has that dimension, which a scalar has not, and -1 is not.
+func has(j *pipeline.Jacobian, row int) bool { return row >= 0 && row < len(j.Coeffs) }
 
 // shorterVectors makes a vector that is longer than a decision of the Kind Lanes says of
 // several that are not, one after the other.

@@ -40,7 +40,8 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 	if !t.pipe.UsesFloats() && (!s.Specializes() || t.stood[s.Hash()]) {
 		return nil // screening was as strict
 	}
-	err := measure.CheckOnce(ctx, t.server, s, t.handedOut, t.o.Threads)
+	b := bridge.BuildRequest{Schedule: s}
+	err := measure.CheckOnce(ctx, t.server, b, t.handedOut, t.o.Threads)
 	if f := (*bridge.Failure)(nil); !errors.As(err, &f) || f.Status != measure.WrongOutput.String() || !t.pipe.UsesFloats() {
 		return err
 	}
@@ -50,7 +51,7 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 	}
 	server, err := e.strict(ctx, reference)
 	if err == nil {
-		err = measure.CheckOnce(ctx, server, s, t.handedOut, t.o.Threads)
+		err = measure.CheckOnce(ctx, server, b, t.handedOut, t.o.Threads)
 	}
 	if f := (*bridge.Failure)(nil); errors.As(err, &f) {
 		return fmt.Errorf("schedule %s with strict floats: %s", s.HashString(), strings.TrimSpace(f.Message))
@@ -61,15 +62,18 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 // alike are the plain schedules, the best one first, that add up floats in the order in which
 // s does: they factor sums as s does, and each sum's loops are split and ordered like its.
 func (e *exact) alike(ctx context.Context, s schedule.Schedule) ([]schedule.Schedule, error) {
-	p, err := e.t.gen.Describe(ctx, s.Structure()...)
-	if err != nil {
-		return nil, err
+	p, head := e.t.pipe, s.Structure()
+	if len(head) > 0 {
+		var err error
+		if p, err = e.t.gen.Describe(ctx, head...); err != nil {
+			return nil, err
+		}
 	}
 	plain, err := measure.PlainSchedules(p)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range s.Directives[len(s.Structure()):] {
+	for _, d := range s.Directives[len(head):] {
 		if ordersSums(s, d) && addsFloats(p, d) {
 			for i := range plain {
 				plain[i].Directives = append(plain[i].Directives, d)
@@ -114,14 +118,8 @@ func (e *exact) near(ctx context.Context, plain []schedule.Schedule) error {
 	p.FirstLimit += slow
 	var err error
 	for _, s := range plain {
-		var c *bridge.Candidate
-		c, err = t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Limit: t.o.CandidateBuild + slow, Check: p.Check(0, t.o.Threads)})
-		if err != nil {
-			continue
-		}
-		_, err = c.Run(ctx, measure.CheckOnly(p))
-		c.Drop()
-		if err == nil {
+		b := bridge.BuildRequest{Schedule: s, Limit: t.o.CandidateBuild + slow}
+		if err = measure.CheckOnce(ctx, t.server, b, p, t.o.Threads); err == nil {
 			return nil
 		}
 	}

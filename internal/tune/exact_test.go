@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"math/rand"
 	"strings"
 	"testing"
 
@@ -42,16 +41,12 @@ func TestFactoredSumsAreRight(t *testing.T) {
 			t.Fatalf("without %s:\n%s", want, structure)
 		}
 	}
-	state, rng := factored.Start(), rand.New(rand.NewSource(1))
-	for !state.Complete() {
-		a, _ := state.Sample(rng)
-		state = state.Next(a)
-	}
-	s := state.Schedule() // it has the loops over parts in another order
-	if err := measure.CheckOnce(t.Context(), tu.server, s, tu.handedOut, 2); err == nil {
+	s := drawn(factored).Schedule() // it has the loops over parts in another order
+	b := bridge.BuildRequest{Schedule: s}
+	if err := measure.CheckOnce(t.Context(), tu.server, b, tu.handedOut, 2); err == nil {
 		t.Error("not one byte differs: this shows nothing")
 	}
-	if err := measure.CheckOnce(t.Context(), tu.server, s, tu.o.Protocol, 2); err != nil {
+	if err := measure.CheckOnce(t.Context(), tu.server, b, tu.o.Protocol, 2); err != nil {
 		t.Errorf("screening leaves it out: %v", err)
 	}
 	e := tu.newExact()

@@ -125,7 +125,7 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 	slices.SortStableFunc(all, search.ByCost)
 	t.events.phase("checking")
 	for _, c := range search.Candidates(all, t.o.Search) {
-		err := measure.CheckOnce(ctx, t.server, c.Schedule, t.o.Protocol, t.o.Threads)
+		err := measure.CheckOnce(ctx, t.server, bridge.BuildRequest{Schedule: c.Schedule}, t.o.Protocol, t.o.Threads)
 		if err == nil {
 			t.best = []ranked{{candidate: c}}
 			return nil

@@ -15,17 +15,23 @@ import (
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
+// drawn is a complete state.
+func drawn(sp *space.Space) *space.State {
+	s := sp.Start()
+	for rng := rand.New(rand.NewSource(1)); !s.Complete(); {
+		a, _ := s.Sample(rng)
+		s = s.Next(a)
+	}
+	return s
+}
+
 // What was found at another size is played again here; what cannot be read is left out.
 func TestEarlierIsPlayedAgain(t *testing.T) {
 	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := sp.Start()
-	for rng := rand.New(rand.NewSource(1)); !state.Complete(); {
-		a, _ := state.Sample(rng)
-		state = state.Next(a)
-	}
+	state := drawn(sp)
 	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
 		t.Fatal(err)
