@@ -1,5 +1,6 @@
 #include "fill.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -64,11 +65,16 @@ void each_element(const Argument &a, const std::vector<int> &order, F f) {
     }
 }
 
-void fill_random(const Argument &a, uint64_t seed, const std::vector<int> &order, uint8_t *data) {
-    uint64_t base = mix(seed ^ hash_name(a.name));
+void fill_random(const Argument &a, const std::string &rule, const std::vector<int> &order, uint8_t *data) {
+    char *end = nullptr;
+    uint64_t base = mix(strtoull(rule.c_str(), &end, 10) ^ hash_name(a.name));
+    // A type of 16 bits or fewer has as many, wider ones 16 that are not negative.
+    int bits = *end == ':' ? atoi(end + 1) : std::min<int>(a.type.bits, 16);
+    int above = 64 - bits;
+    bool is_signed = a.type.code == halide_type_int && (*end == ':' || bits == a.type.bits);
     each_element(a, order, [&](int64_t i, size_t at) {
         uint64_t r = mix(base + (uint64_t)i);
-        int64_t whole = a.type.bits == 1 ? (int64_t)(r & 1) : a.type.bits <= 16 ? (int64_t)r : (int64_t)(r & 0xffff);
+        int64_t whole = is_signed ? (int64_t)(r << above) >> above : (int64_t)(r << above >> above);
         store(a.type, data + at, (double)(r >> 11) * 0x1p-53, whole);
     });
 }
@@ -91,7 +97,7 @@ void fill_input(const Argument &a, const std::vector<int> &order, uint8_t *data,
     size_t colon = a.fill.find(':');
     std::string rule = a.fill.substr(0, colon), value = colon == std::string::npos ? "" : a.fill.substr(colon + 1);
     if (rule == "random") {
-        fill_random(a, strtoull(value.c_str(), nullptr, 10), order, data);
+        fill_random(a, value, order, data);
     } else if (rule == "constant") {
         double v = strtod(value.c_str(), nullptr);
         each_element(a, order, [&](int64_t, size_t at) { store(a.type, data + at, v, (int64_t)v); });

@@ -9,6 +9,7 @@ namespace protuner {
 //   random:SEED   8 and 16 bit integers over their whole range, wider ones in
 //                 [0, 65536) so that signed sums do not overflow, floats in [0, 1);
 //                 each element depends on seed, name and position only
+//   random:SEED:BITS  the same, but integers that fit so many bits
 //   constant:V    every element V
 //   raw:PATH      a file of exactly these elements, dimension 0 fastest
 // Throws std::runtime_error naming the input.

@@ -35,7 +35,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "dots", "pair"} {
+		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "dots", "totals", "pair"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},
@@ -137,7 +137,8 @@ func sized(s *space.State) (*space.State, bool) {
 }
 
 // vectors are the ways to make vectors of other than their natural length: none where
-// points are scattered, shorter ones, and ones that add up several products at once.
+// points are scattered, shorter ones, ones that add up several products at once, and ones
+// along the reduction.
 func vectors(s *space.State) []*space.State {
 	var out []*space.State
 	sp := s.Space()
@@ -147,6 +148,9 @@ func vectors(s *space.State) []*space.State {
 		}
 		if len(sp.Scattering(f)) > 0 {
 			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Scalar})))
+		}
+		for _, lanes := range sp.Across(f) {
+			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Across, Factor: lanes})))
 		}
 		for _, lanes := range append(sp.Shorter(f), 0) {
 			for _, dot := range append(sp.Dots(f), 0) {

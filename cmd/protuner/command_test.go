@@ -201,6 +201,7 @@ func TestBadGenerators(t *testing.T) {
 		"no estimate": {[]string{"tune", many, "-g", "missing_estimates", "--", "missing=input"},
 			"missing_estimates cannot be described: input input: dimension 1 has no estimate; in the Generator, call input.dim(1).set_estimate(min, extent)"},
 		"an unknown input":  {[]string{"tune", small, "--input", "imput=random:1"}, "input imput: the pipeline has no such input; it has input"},
+		"too many bits":     {[]string{"tune", small, "--input", "input=random:1:99"}, "input input: "},
 		"no picture":        {[]string{"tune", small, "--input", "input=" + picture}, "input input: " + picture + ": image: unknown format"},
 		"no file":           {[]string{"tune", small, "--input", "input=/nowhere.npy"}, "input input: /nowhere.npy: "},
 		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another) than directives has now"},
@@ -313,6 +314,30 @@ func TestTunesHarris(t *testing.T) {
 	}
 	if o := execute(t, dir, "db", "import", "--db", "copy.db", "all.json"); o.code != exitDone || !strings.Contains(o.words, "7 measurements") {
 		t.Errorf("db import: %s", o.words)
+	}
+}
+
+// Halide rounds means of short integers otherwise in vectors where sums overflow: inputs that
+// leave room are taken then, which a second run finds out without measuring anything, and
+// inputs that the user has made so stay.
+func TestTunesWhatOverflows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	args := []string{"tune", many, "-g", "rounded", "--search", "evolve", "--trials", "8", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "none", "--db", "r.db"}
+	first := execute(t, dir, args...)
+	r := tuned(t, first)
+	if !strings.Contains(first.words, "--input input=random:0:12)") || r.Measured == 0 || len(r.Failures) > 0 {
+		t.Errorf("measured %d, failed %v:\n%s", r.Measured, r.Failures, first.words)
+	}
+	again := execute(t, dir, args...)
+	if r2 := tuned(t, again); r2.Measured != 0 || r2.Known != r.Measured || !strings.Contains(again.words, "leave room") {
+		t.Errorf("the second run: %d measured, %d known:\n%s", r2.Measured, r2.Known, again.words)
+	}
+	given := execute(t, dir, append(args, "--input", "input=random:0:12")...)
+	if r3 := tuned(t, given); r3.Measured != 0 || r3.Known != r.Measured || strings.Contains(given.words, "leave room") {
+		t.Errorf("with inputs given: %d measured, %d known:\n%s", r3.Measured, r3.Known, given.words)
 	}
 }
 

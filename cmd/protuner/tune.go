@@ -61,7 +61,7 @@ type tuneCmd struct {
 	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
 	BaselineTime   time.Duration `help:"Limit on making each baseline." default:"2m"`
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
-	Input          []string      `help:"How an input is made: NAME=random:SEED, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
+	Input          []string      `help:"How an input is made: NAME=random:SEED, of integers NAME=random:SEED:BITS, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
 	Threads        int           `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
 	IntTolerance   int64         `help:"How far every integer result may be off (default: none; what the rounding of floats does to them is allowed for, docs/measuring.md)." placeholder:"N"`
 	JSON           bool          `name:"json" help:"Print the report as JSON."`

@@ -545,8 +545,24 @@ public:
     }
 };
 
+// Means of short integers, whose sums may overflow, and that read more than the input's
+// estimate says.
+class Rounded : public Generator<Rounded> {
+public:
+    Input<Buffer<int16_t, 2>> input{"input"};
+    Output<Buffer<int16_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        output(x, y) = (input(x - 1, y) + input(x + 1, y) + 1) >> 1;
+        input.set_estimates({{0, 640}, {0, 480}});
+        output.set_estimates({{0, 640}, {0, 480}});
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Rounded, rounded)
 HALIDE_REGISTER_GENERATOR(Mirrored, mirrored)
 HALIDE_REGISTER_GENERATOR(Turned, turned)
 HALIDE_REGISTER_GENERATOR(Exposure, exposure)

@@ -250,6 +250,15 @@ type Reference struct {
 	Sizes int           // at how many sizes candidates are checked
 	Lower time.Duration
 	Link  time.Duration
+	// Inputs are the buffers that were filled, by name: as the estimates say, but as large
+	// as the pipeline needs them for the estimated output.
+	Inputs map[string]Box
+}
+
+// Box is where a buffer begins and how long it is, by dimension.
+type Box struct {
+	Mins    []int64 `json:"mins"`
+	Extents []int64 `json:"extents"`
 }
 
 // Reference makes inputs and results with the given schedule, which should be as
@@ -262,11 +271,23 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 	var set struct {
 		Sizes int   `json:"sizes"`
 		Nanos int64 `json:"reference_ns"`
+		Slots []struct {
+			Name   string `json:"name"`
+			Buffer bool   `json:"buffer"`
+			Output bool   `json:"output"`
+			Box
+		} `json:"slots"`
 	}
 	if err := json.Unmarshal(a.Data, &set); err != nil {
 		return nil, infra("the data set is none: %v", err)
 	}
-	return &Reference{a.Data, time.Duration(set.Nanos), set.Sizes, time.Duration(a.Lower), time.Duration(a.Link)}, nil
+	ref := &Reference{a.Data, time.Duration(set.Nanos), set.Sizes, time.Duration(a.Lower), time.Duration(a.Link), map[string]Box{}}
+	for _, slot := range set.Slots {
+		if slot.Buffer && !slot.Output {
+			ref.Inputs[slot.Name] = slot.Box
+		}
+	}
+	return ref, nil
 }
 
 // What is built: a schedule, or the Generator's hand-written one.

@@ -177,7 +177,7 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // their Func's first stage that is unrolled; stages that scatter and are computed point
 // by point (space.Scalar) have vectors of one lane, and where vectors are of several
 // shorter ones (space.Lanes) or add up several products at once (space.Dot) there are as
-// many more or fewer of them.
+// many more or fewer of them; vectors along a reduction (space.Across) end in a scalar each.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	funcs := s.Placed()
 	x.prepare(s.Root())
@@ -219,6 +219,10 @@ func otherVectors(sp *space.Space, ft *Schedule, d space.Decision, stage int) {
 	case d.Kind == space.Lanes && ft[VectorSize] > float64(d.Factor):
 		ft[NumVectors] *= ft[VectorSize] / float64(d.Factor)
 		ft[VectorSize] = float64(d.Factor)
+	case d.Kind == space.Across && sp.SumsAcross(d.Func, stage, d.Factor):
+		ft[NumVectors] *= ft[VectorSize] / float64(d.Factor)
+		ft[VectorSize] = float64(d.Factor)
+		ft[NumScalars] += ft[NumVectors] // each is added up in the end
 	case d.Kind == space.Dot && sp.Dot(d.Func, stage, d.Factor):
 		ft[NumVectors] /= float64(d.Factor)
 	}

@@ -262,6 +262,41 @@ func TestFeaturesOfOtherVectors(t *testing.T) {
 	}
 }
 
+// Vectors along a reduction are as long as those of what is added up, and each ends in a
+// scalar.
+func TestVectorsAlongReductions(t *testing.T) {
+	sp, err := space.New(pipelinetest.Described(t, "softmax.h21"), space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := func(said string) feature.Schedule {
+		trace, err := sp.ParseTrace("total compute root vector y\n" + said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := sp.Replay(trace, space.Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range feature.New(sp).Features(s, nil) {
+			if of := feature.Stages(sp.Pipeline())[i]; sp.Pipeline().Funcs[of.Func].Name == "total" && of.Stage == 1 {
+				return f
+			}
+		}
+		t.Fatal("the update has no features")
+		return feature.Schedule{}
+	}
+	plain, got := total(""), total("total across 8\n")
+	all := plain[feature.NumVectors] * plain[feature.VectorSize]
+	if got[feature.NumVectors] != all/8 || got[feature.VectorSize] != 8 || got[feature.NumScalars] != plain[feature.NumScalars]+all/8 {
+		t.Errorf("%v vectors of %v and %v scalars, of %v of %v and %v", got[feature.NumVectors], got[feature.VectorSize], got[feature.NumScalars],
+			plain[feature.NumVectors], plain[feature.VectorSize], plain[feature.NumScalars])
+	}
+	if other := total("total across 16\n"); other != plain {
+		t.Error("there are no vectors of 16")
+	}
+}
+
 // What is imported from a nest's text has the same features, but for the few nests
 // that splits in several orders lead to, with other representative iterations.
 func TestImportedFeatures(t *testing.T) {

@@ -30,8 +30,8 @@ type InputError struct {
 
 func (e *InputError) Error() string { return "input " + e.Input + ": " + e.Why }
 
-// Inputs turns --input settings (NAME=random:SEED, NAME=constant:V, NAME=FILE.png,
-// .jpg or .npy, and for scalars NAME=VALUE) into what the bridge needs. Inputs that
+// Inputs turns --input settings (NAME=random:SEED, of integers NAME=random:SEED:BITS too,
+// NAME=constant:V, NAME=FILE.png, .jpg or .npy, and for scalars NAME=VALUE) into what the bridge needs. Inputs that
 // are not named are random with the given seed. Files are converted into dir, which
 // must live as long as the fork server.
 func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]bridge.Input, error) {
@@ -39,7 +39,7 @@ func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]
 	for _, s := range settings {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || value == "" {
-			return nil, &InputError{s, "write NAME=random:SEED, NAME=constant:V, NAME=FILE.png or NAME=FILE.npy"}
+			return nil, &InputError{s, "write NAME=random:SEED, NAME=random:SEED:BITS, NAME=constant:V, NAME=FILE.png or NAME=FILE.npy"}
 		}
 		given[name] = value
 	}
@@ -82,8 +82,14 @@ func bufferInput(param pipeline.Param, value, dir string) (bridge.Input, error) 
 	rule, arg, _ := strings.Cut(value, ":")
 	switch {
 	case rule == "random":
-		if _, err := strconv.ParseUint(arg, 10, 63); err != nil {
-			return in, &InputError{param.Name, fmt.Sprintf("%q is no seed", arg)}
+		seed, room, narrow := strings.Cut(arg, ":")
+		if _, err := strconv.ParseUint(seed, 10, 63); err != nil {
+			return in, &InputError{param.Name, fmt.Sprintf("%q is no seed", seed)}
+		}
+		if most := bitsOf(param.Type); narrow && most == 0 {
+			return in, &InputError{param.Name, fmt.Sprintf("only integers have bits, it is %s; write random:SEED", param.Type)}
+		} else if n, err := strconv.Atoi(room); narrow && (err != nil || n < 1 || n > most) {
+			return in, &InputError{param.Name, fmt.Sprintf("%q is no number of bits between 1 and the %d of %s", room, most, param.Type)}
 		}
 		in.Fill = value
 		return in, nil
@@ -102,7 +108,7 @@ func bufferInput(param pipeline.Param, value, dir string) (bridge.Input, error) 
 	case ".npy":
 		data, err = readNumPy(value)
 	default:
-		err = errors.New("neither random:SEED nor constant:V nor a .png, .jpg or .npy file")
+		err = errors.New("neither random:SEED[:BITS] nor constant:V nor a .png, .jpg or .npy file")
 	}
 	if err != nil {
 		return in, &InputError{param.Name, fmt.Sprintf("%s: %v", value, err)}
@@ -120,6 +126,36 @@ func bufferInput(param pipeline.Param, value, dir string) (bridge.Input, error) 
 	}
 	in.Fill, in.Extents = "raw:"+path, data.extents
 	return in, nil
+}
+
+// bitsOf are the bits of an integer type, 0 of any other.
+func bitsOf(typ string) int {
+	for _, kind := range []string{"uint", "int"} {
+		if bits, ok := strings.CutPrefix(typ, kind); ok {
+			n, _ := strconv.Atoi(bits)
+			return n
+		}
+	}
+	return 0
+}
+
+// shortBits are the most that integers have whose random values are of their whole range:
+// sums of those may overflow.
+const shortBits = 16
+
+// Narrower are inputs of which random short integers keep to three quarters of their bits,
+// as what cameras and sound cards give does, so that sums of some of them fit; false where
+// there are none that do not.
+func Narrower(p *pipeline.Pipeline, inputs []bridge.Input) ([]bridge.Input, bool) {
+	out, any := slices.Clone(inputs), false
+	for i, in := range out {
+		at := slices.IndexFunc(p.Params, func(q pipeline.Param) bool { return q.Name == in.Name })
+		bits := bitsOf(p.Params[at].Type)
+		if strings.HasPrefix(in.Fill, "random:") && strings.Count(in.Fill, ":") == 1 && bits > 1 && bits <= shortBits {
+			out[i].Fill, any = fmt.Sprintf("%s:%d", in.Fill, bits*3/4), true
+		}
+	}
+	return out, any
 }
 
 func fileSafe(r rune) rune {

@@ -104,8 +104,35 @@ func TestInputsByRule(t *testing.T) {
 	if len(list) != 3 || list[0].Fill != "random:7" || *list[1].Value != 1.5 || list[2].Fill != "constant:-2.5e3" {
 		t.Errorf("got %+v", list)
 	}
-	if in := one(t, param("a", "uint8", 8), "random:42"); in.Fill != "random:42" || in.Extents != nil {
-		t.Errorf("got %+v", in)
+	for _, fill := range []string{"random:42", "random:42:6"} {
+		if in := one(t, param("a", "uint8", 8), fill); in.Fill != fill || in.Extents != nil {
+			t.Errorf("got %+v", in)
+		}
+	}
+}
+
+// Short integers that are random over their whole range are not any more; nothing else changes.
+func TestNarrower(t *testing.T) {
+	p := pipe(param("a", "uint8", 8), param("b", "int16", 8), param("c", "int32", 8), param("d", "float16", 8), param("gain", "int16"), param("on", "uint1", 8), param("e", "uint16", 8))
+	before, err := Inputs(p, []string{"gain=3", "e=constant:5"}, 7, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, ok := Narrower(p, before)
+	if !ok {
+		t.Fatal("nothing is narrower")
+	}
+	want := map[string]string{"a": "random:7:6", "b": "random:7:12", "c": "random:7", "d": "random:7", "gain": "", "on": "random:7", "e": "constant:5"}
+	for i, in := range after {
+		if in.Fill != want[in.Name] {
+			t.Errorf("%s is %q, not %q", in.Name, in.Fill, want[in.Name])
+		}
+		if before[i].Fill != "random:7" && before[i].Fill != in.Fill || strings.Count(before[i].Fill, ":") > 1 {
+			t.Errorf("%s was %q", in.Name, before[i].Fill)
+		}
+	}
+	if again, ok := Narrower(p, after); ok {
+		t.Errorf("%v is still narrower", again)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestEvolutionFindsSlidingChains(t *testing.T) {
 // Every move, on whatever parents, gives complete states with valid schedules, and
 // each kind of move changes something sometimes.
 func TestMovesStayLegal(t *testing.T) {
-	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21", "dots.h21"} {
+	for _, name := range []string{"harris.h21", "hist.h21", "conv_layer.h21", "multi_output.h21", "scan.h21", "dots.h21", "softmax.h21"} {
 		p := pipelinetest.Described(t, name)
 		sp := sizedSpace(t, name, true)
 		rng := rand.New(rand.NewSource(4))
@@ -156,9 +156,9 @@ func TestMovesStayLegal(t *testing.T) {
 					changed++
 				}
 			}
-			// harris does not fall apart, the images of a batch do; nothing in it scatters, and all
-			// of it are floats.
-			where, special := map[string]string{"slice": "conv_layer.h21", "scalar": "hist.h21", "lanes": "dots.h21", "dot": "dots.h21"}[mv.name]
+			// harris does not fall apart, the images of a batch do; nothing in it scatters or
+			// adds up rows, and all of it are floats.
+			where, special := map[string]string{"slice": "conv_layer.h21", "scalar": "hist.h21", "lanes": "dots.h21", "dot": "dots.h21", "across": "softmax.h21"}[mv.name]
 			if !special {
 				where = "harris.h21"
 			}
@@ -683,6 +683,57 @@ func TestSumsSeveralAtOnce(t *testing.T) {
 	for _, n := range append(sp.Dots(bytes), 0) {
 		if !seen[space.Dot][n] {
 			t.Errorf("never %d at once", n)
+		}
+	}
+}
+
+// Some prototypes add up rows in vectors along them, and otherwise a move has it so.
+func TestSumsAlongRows(t *testing.T) {
+	sp := newSpace(t, "softmax.h21", 2)
+	total := funcs(t, sp, "total")[0]
+	said := func(s *space.State) int64 { return planOf(sp.Start(), s).vectors[total][space.Across] }
+	if got := said(prototype(t, sp, "prototype:across-light")); got != sp.Across(total)[0] {
+		t.Errorf("%d iterations to a vector in the prototype", got)
+	}
+	for _, c := range Prototypes(sp) {
+		if !strings.HasPrefix(c.Origin, "prototype:across") && said(c.State) != 0 {
+			t.Errorf("%s adds up along rows too", c.Origin)
+		}
+	}
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	from := prototype(t, sp, "prototype:root-light")
+	seen := map[int64]bool{}
+	for range 50 {
+		next, ok := m.across(from, nil)
+		if !ok {
+			t.Fatal("no move")
+		}
+		seen[said(next)] = true
+		from = next
+	}
+	if len(seen) != 2 {
+		t.Errorf("moves made vectors of %v", seen)
+	}
+}
+
+// A vector has no more lanes than its dimension has points, where a shorter one holds them.
+func TestEnoughLanes(t *testing.T) {
+	sp := newSpace(t, "dots.h21", 2)
+	p := everyRoot(sp, true)
+	for f := range sp.Pipeline().Funcs {
+		if p.place[f].Kind != space.Compute || p.vector(f) < 0 {
+			continue
+		}
+		fn := &sp.Pipeline().Funcs[f]
+		points := sp.Extents(f, 0)[fn.Stages[0].PureLoop(p.vector(f))]
+		got := p.enoughLanes(f)
+		if got > 0 && (got < points || got >= int64(fn.VectorSize)) {
+			t.Errorf("%s: %d lanes for %d points, in place of %d", fn.Name, got, points, fn.VectorSize)
+		}
+		for _, lanes := range sp.Shorter(f) {
+			if lanes >= points && (got == 0 || got > lanes) {
+				t.Errorf("%s: %d lanes where %d hold all %d points", fn.Name, got, lanes, points)
+			}
 		}
 	}
 }

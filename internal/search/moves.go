@@ -35,6 +35,7 @@ var moves = []move{
 	{"scalar", (*mover).scalar},
 	{"lanes", (*mover).lanes},
 	{"dot", (*mover).dot},
+	{"across", (*mover).across},
 	{"size", (*mover).size},
 }
 

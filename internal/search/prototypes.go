@@ -65,6 +65,15 @@ func Prototypes(sp *space.Space) []Candidate {
 		p.sized = true // updates have whole blocks of loops that are all there is then
 		add("root-light-sums", p)
 	}
+	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64, by: 4}} {
+		p := everyRoot(sp, true)
+		if g.rows > 0 {
+			p = slid(g)
+		}
+		if p.across() {
+			blocked("across", g, p)
+		}
+	}
 	sliced := func(name string, p *plan) {
 		for _, by := range sp.Slices() {
 			p.slice = by

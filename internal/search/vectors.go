@@ -28,6 +28,11 @@ func (m *mover) dot(from, _ *space.State) (*space.State, bool) {
 	return m.vectors(from, space.Dot, (*space.Space).Dots)
 }
 
+// across has vectors of one Func along a reduction, or along its points again.
+func (m *mover) across(from, _ *space.State) (*space.State, bool) {
+	return m.vectors(from, space.Across, (*space.Space).Across)
+}
+
 // vectors says something else of one Func that something of that Kind can be said of: one
 // of the factors that there are for it, or nothing.
 func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.Space, int) []int64) (*space.State, bool) {
@@ -51,8 +56,9 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 }
 
 // fitVectors says of all Funcs what people would of their vectors: what scatters does so
-// point by point, and sums of products of short integers add up several at once, with no
-// more lanes than there are of the sums. False where nothing is said.
+// point by point, sums of products of short integers add up several at once, with no
+// more lanes than there are of the sums, and a vector has no more lanes than its dimension
+// has points, if a shorter one has room for these. False where nothing is said.
 func (p *plan) fitVectors() bool {
 	done := false
 	for _, f := range p.realised() {
@@ -65,6 +71,38 @@ func (p *plan) fitVectors() bool {
 			if lanes := p.sp.Shorter(f); len(lanes) > 0 {
 				p.say(f, space.Lanes, lanes[len(lanes)-1])
 			}
+			done = true
+		} else if lanes := p.enoughLanes(f); lanes > 0 {
+			p.say(f, space.Lanes, lanes)
+			done = true
+		}
+	}
+	return done
+}
+
+// enoughLanes are the fewest that shorter vectors of f have and hold all points of their
+// dimension, 0 where not even whole ones do.
+func (p *plan) enoughLanes(f int) int64 {
+	dim := p.vector(f)
+	if dim < 0 {
+		return 0
+	}
+	first := &p.sp.Pipeline().Funcs[f].Stages[0]
+	points, enough := p.sp.Extents(f, 0)[first.PureLoop(dim)], int64(0)
+	for _, lanes := range p.sp.Shorter(f) { // longest first
+		if lanes >= points {
+			enough = lanes
+		}
+	}
+	return enough
+}
+
+// across has all Funcs add up along rows that can. False where none can.
+func (p *plan) across() bool {
+	done := false
+	for _, f := range p.realised() {
+		if lanes := p.sp.Across(f); len(lanes) > 0 {
+			p.say(f, space.Across, lanes[0])
 			done = true
 		}
 	}

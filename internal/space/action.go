@@ -31,6 +31,9 @@ const (
 	// Dot adds up so many iterations of a reduction at once in each lane. It is no action
 	// either.
 	Dot
+	// Across makes a vector of so many iterations of a reduction, which is added up in the
+	// end, in place of a vector of points. It is no action either.
+	Across
 	// Sized gives everything a second version for the estimated sizes. It is said of the
 	// output, and is no action either.
 	Sized
@@ -54,6 +57,8 @@ func (k Kind) String() string {
 		return "lanes"
 	case Dot:
 		return "dot"
+	case Across:
+		return "across"
 	case Sized:
 		return "sized"
 	}

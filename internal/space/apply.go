@@ -94,6 +94,7 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 	st := w.stages[num]
 	if n.Innermost {
 		switch {
+		case w.sumsAcross(st, n):
 		case n.VectorLoop < 0:
 			w.block(st, n)
 		case !w.onePoint(n):

@@ -38,7 +38,8 @@ type Decision struct {
 	Task []int64
 	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled
 	// (how many vectors, along the vector's). Dim says, for Slice, along which dimension;
-	// Factor, for Lanes, how many, and for Dot how many iterations are added up at once.
+	// Factor, for Lanes, how many, for Dot how many iterations are added up at once, and for
+	// Across how many are a vector.
 	Dim    int
 	Factor int64
 
@@ -83,7 +84,7 @@ func (s *State) Trace() []Decision {
 // most. The slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes and Dot, by Func
+// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes, Dot and Across, by Func
 // and Kind, one of each at most. The slice is shared.
 func (s *State) Vectors() []Decision { return s.vectors }
 

@@ -59,6 +59,7 @@ type node struct {
 	scattering  []int     // see Scattering
 	shorter     []int64   // see Shorter
 	dots        []int64   // see Dots
+	across      []int64   // see Across
 	chosen      []bool    // see Chosen, by dimension
 }
 
@@ -78,6 +79,7 @@ type stage struct {
 	ordered  bool   // its reduction loops must keep their order
 	unrolled int64  // vectors at most, see Options.SumsLimit
 	dots     [2]int // see dotLoop, by dotFactors
+	across   int    // the loop that can be a vector by itself, see Across; -1 for none
 }
 
 // bitset is a set of Funcs.
@@ -236,6 +238,7 @@ func (sp *Space) derive() {
 		n.scattering = n.findScattering()
 		n.shorter = n.findShorter()
 		n.dots = sp.findDots(f)
+		n.across = sp.findAcross(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]

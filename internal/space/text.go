@@ -56,7 +56,7 @@ func (sp *Space) FormatDecision(d Decision) string {
 		return fmt.Sprintf("%s %s %d", head, word(n.Args[d.Dim]), d.Factor)
 	case Slice:
 		return head + " " + word(n.Args[d.Dim])
-	case Lanes, Dot:
+	case Lanes, Dot, Across:
 		return fmt.Sprintf("%s %d", head, d.Factor)
 	}
 	return head
@@ -150,10 +150,15 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		if d.Factor, err = parseFactor(r, "number of iterations to add up"); err != nil {
 			return d, err
 		}
+	case "across":
+		d.Kind = Across
+		if d.Factor, err = parseFactor(r, "number of iterations to a vector"); err != nil {
+			return d, err
+		}
 	case "sized":
 		d.Kind = Sized
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, sized", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, across, sized", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())

@@ -108,6 +108,94 @@ func (sp *Space) findDotLoop(f, s int, factor int64) int {
 	return first
 }
 
+// Across is how many iterations of a reduction the updates of f can have in one vector, by a
+// decision of the Kind Across: where everything that moves along it lies so in memory, and
+// nothing along f's own dimensions, a vector of points would gather. The length of a vector
+// of what is added up, or none. The slice is shared.
+func (sp *Space) Across(f int) []int64 { return sp.nodes[f].across }
+
+// SumsAcross says whether a stage of f can have vectors of so many iterations.
+func (sp *Space) SumsAcross(f, stage int, lanes int64) bool {
+	return sp.acrossLoop(f, stage, lanes) >= 0
+}
+
+// acrossLoop is the reduction loop that they are along, -1 where there is none.
+func (sp *Space) acrossLoop(f, s int, lanes int64) int {
+	n := &sp.nodes[f]
+	if !slices.Contains(n.across, lanes) {
+		return -1
+	}
+	return sp.stages[n.first+s].across
+}
+
+// findAcross finds the loops of f's stages for that, and how long the vectors are.
+func (sp *Space) findAcross(f int) []int64 {
+	n := &sp.nodes[f]
+	var out []int64
+	for s := range n.Stages {
+		st := &sp.stages[n.first+s]
+		st.across = -1
+		narrowest, widest := st.Widths()
+		lanes := int64(st.VectorSize * narrowest / max(widest, 1))
+		if len(n.Types) > 1 || !st.Associative || lanes < leastLanes || sp.writesElsewhere(f, s) || len(out) > 0 && out[0] != lanes {
+			continue
+		}
+		for i, l := range st.Loops {
+			if extents := sp.Extents(f, s); l.RVar && extents[i]%lanes == 0 && readsRows(st.Stage, i) {
+				st.across, out = i, []int64{lanes}
+				break
+			}
+		}
+	}
+	return out
+}
+
+// readsRows holds where a stage reads something along a loop point by point in memory,
+// nothing that moves along it otherwise, and nothing so along a loop over points.
+func readsRows(st *pipeline.Stage, loop int) bool {
+	reads := false
+	for e := range st.Edges {
+		for k := range st.Edges[e].Jacobians {
+			j := &st.Edges[e].Jacobians[k]
+			if strides(j, 0, loop) {
+				return false
+			}
+			for i, l := range st.Loops {
+				if !l.RVar && isDense(j, i) {
+					return false
+				}
+			}
+			reads = reads || isDense(j, loop)
+		}
+	}
+	return reads
+}
+
+// sumsAcross makes a vector of some iterations of a reduction where the state has it so and
+// they are there, and says whether it did.
+func (w *writer) sumsAcross(s *stageLoops, n *Nest) bool {
+	lanes, ok := w.state.vectorsOf(n.Func, Across)
+	loop := w.sp.acrossLoop(n.Func, n.Stage, lanes)
+	if !ok || loop < 0 {
+		return false
+	}
+	for i := range s.vars {
+		v := &s.vars[i]
+		if v.loop != loop || !v.there {
+			continue
+		}
+		if v.extent%lanes != 0 {
+			return false
+		}
+		in := w.split(s, n, v, lanes, guard)
+		v.extent /= lanes
+		in.vectorise = true
+		s.vars = slices.Insert(s.vars, 0, in)
+		return true
+	}
+	return false
+}
+
 // readsDensely holds where something is read along a loop point by point in memory.
 func readsDensely(st *pipeline.Stage, loop int) bool {
 	for e := range st.Edges {

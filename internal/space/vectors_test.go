@@ -86,3 +86,41 @@ func TestVectorsOfSums(t *testing.T) {
 		}
 	}
 }
+
+// Rows that are added up have vectors along them, as long as those of the sums; what something
+// else is read along than rows, or than a reduction, has none.
+func TestAcross(t *testing.T) {
+	for name, want := range map[string]map[string]bool{"softmax.h21": {"total": true, "largest": true}, "dots.h21": {}, "hist.h21": {}, "scan.h21": {}, "conv_layer.h21": {}} {
+		p := pipelinetest.Described(t, name)
+		sp := newSpace(t, p, Defaults(2))
+		for f := range p.Funcs {
+			lanes := sp.Across(f)
+			if fn := p.Funcs[f].Name; (len(lanes) == 1) != want[fn] {
+				t.Errorf("%s of %s: vectors of %v", fn, name, lanes)
+			}
+		}
+	}
+	sp := newSpace(t, pipelinetest.Described(t, "softmax.h21"), Defaults(2))
+	said := "total compute root vector y\ntotal across 8\n"
+	s := stateOf(t, sp, said)
+	if again := stateOf(t, sp, sp.FormatTrace(s.Trace())); again.Key() != s.Key() {
+		t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
+	}
+	if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
+		t.Error(err)
+	}
+	got := directivesOf(s, "total.update(0)")
+	for _, want := range []string{"split(r$x, r$x, r$xi, 8, guard_with_if)\n", "reorder(r$xi, ", "atomic()\nvectorize(r$xi)\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "vectorize") != 1 {
+		t.Errorf("two vectors:\n%s", got)
+	}
+	for _, said := range []string{"", "total across 16\n"} {
+		if got := directivesOf(stateOf(t, sp, "total compute root vector y\n"+said), "total.update(0)"); strings.Contains(got, "atomic") {
+			t.Errorf("%q makes\n%s", said, got)
+		}
+	}
+}

@@ -28,7 +28,8 @@ type measured struct {
 const overtime = 12
 
 // search proposes and measures until the budget, the trials or the strategy's ideas
-// are spent, or stop is closed.
+// are spent, or stop is closed; or until it is plain that everything is wrong with these
+// inputs (errAllWrong).
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	started := time.Now()
 	past, err := t.recorder.Known(ctx)
@@ -62,6 +63,9 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	running, late := 0, 0
 	exhausted, ended := false, false
 	for {
+		if t.allWrong() {
+			cancel()
+		}
 		for running < width && !exhausted && work.Err() == nil && (!ended || (len(t.best) == 0 && late < overtime)) {
 			if t.o.Trials > 0 && known+t.report.Measured+running >= t.o.Trials {
 				break
@@ -117,6 +121,9 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	t.report.Exhausted = exhausted
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if t.allWrong() && !stopped(stop) {
+		return errAllWrong
 	}
 	return nil
 }
@@ -209,6 +216,9 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 // observe learns from a measurement, a new one or one of an earlier run.
 func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.Measurement) error {
 	t.notice(m.Lower)
+	if m.Status == measure.WrongOutput.String() {
+		t.wrong++
+	}
 	return t.learn(strategy, search.Outcome{
 		Candidate: c, OK: m.Status == measure.OK.String(), Seconds: m.Best.Seconds(),
 		Late: m.Status == measure.TimedOut.String() && m.Lower == 0, // which is known once it was checked

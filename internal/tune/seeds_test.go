@@ -81,7 +81,7 @@ func TestSeedsAreLookedForInTheirOwnStructure(t *testing.T) {
 	for _, restructure := range []bool{true, false} {
 		options := Defaults()
 		options.Restructure = restructure
-		tu := &tuner{o: options, gen: gen}
+		tu := &tuner{o: options, gen: gen, ref: &bridge.Reference{}}
 		if tu.pipe, err = gen.Describe(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 // reduction cannot be had whole again, while clones and copies can be inlined. A search that
 // measures by itself (ProTuner's cost+real) keeps to the first: it may take all of the budget.
 func (t *tuner) makeSpaces(ctx context.Context, so space.Options) error {
-	t.sayGiven(t.pipe)
+	t.sayInputs(t.pipe)
 	plain, err := space.New(t.pipe, so)
 	if err != nil {
 		return fmt.Errorf("%s has no space of schedules: %w", t.gen.Name, err)
@@ -64,7 +64,7 @@ func (t *tuner) spaceAfter(ctx context.Context, structure []schedule.Directive) 
 	if unnameable(p) {
 		return nil, fmt.Errorf("reductions cannot be scheduled once factored by Halide %s", p.Halide)
 	}
-	t.sayGiven(p)
+	t.sayInputs(p)
 	return space.New(p, t.spaceOptions)
 }
 

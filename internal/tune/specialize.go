@@ -57,14 +57,12 @@ func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]sc
 	return slices.Insert(slices.Clone(order), 0, other), nil
 }
 
-// sayGiven writes the extents of the inputs that were given into what is known of the
-// pipeline: they are the sizes that it is timed at.
-func (t *tuner) sayGiven(p *pipeline.Pipeline) {
-	for _, in := range t.inputs {
-		for i := range p.Params {
-			if p.Params[i].Name == in.Name && len(in.Extents) > 0 {
-				p.Params[i].Extents = in.Extents
-			}
+// sayInputs writes where the inputs lie into what is known of the pipeline: they are the
+// sizes that it is timed at, as given or as large as the pipeline needs them.
+func (t *tuner) sayInputs(p *pipeline.Pipeline) {
+	for i := range p.Params {
+		if box, ok := t.ref.Inputs[p.Params[i].Name]; ok {
+			p.Params[i].Mins, p.Params[i].Extents = box.Mins, box.Extents
 		}
 	}
 }

@@ -75,6 +75,7 @@ type tuner struct {
 	// seed: it is raced as it stands.
 	ownStands bool
 	early     []search.Outcome // of what was measured before there was a strategy
+	wrong     int              // schedules that computed something else than the reference
 	best      []ranked         // fastest first
 	stood     map[uint64]bool  // schedules, by hash, that stood a race compiled whole
 	found     tally            // of candidates that the model found
@@ -115,18 +116,12 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	if err := t.describe(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.serve(ctx); err != nil {
-		return nil, err
-	}
-	defer t.server.Close()
-	if err := t.begin(ctx, db); err != nil {
-		return nil, err
-	}
-	find := t.search
-	if o.Unmeasured {
-		find = t.predict
-	}
-	if err := find(ctx, stop); err != nil {
+	defer func() {
+		if t.server != nil {
+			t.server.Close()
+		}
+	}()
+	if err := t.find(ctx, db, stop); err != nil {
 		return nil, err
 	}
 	err = t.finish(ctx, stop)
@@ -183,6 +178,60 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 	return nil
 }
 
+// find searches, and where everything is wrong once more with narrower inputs.
+func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) error {
+	find := t.search
+	if t.o.Unmeasured {
+		find = t.predict
+	}
+	for {
+		if err := t.serve(ctx); err != nil {
+			return err
+		}
+		if err := t.begin(ctx, db); err != nil {
+			return err
+		}
+		err := find(ctx, stop)
+		if !errors.Is(err, errAllWrong) {
+			return err
+		}
+		// As it was before it was said where these inputs lie.
+		if t.pipe, err = t.gen.Describe(ctx); err != nil {
+			return err
+		}
+		t.inputs, _ = measure.Narrower(t.pipe, t.inputs)
+		t.wrong, t.early = 0, nil
+		t.server.Close()
+		t.events.note("%d schedules of %d computed something else than the reference, as they do where short integers overflow: Halide rounds sums without overflow in vectors and with it outside them. From here on inputs leave room (--input %s)", manyWrong, manyWrong, said(t.inputs))
+	}
+}
+
+// errAllWrong says that the first manyWrong schedules were all wrong, and that inputs can be
+// had that leave integers room.
+var errAllWrong = errors.New("all are wrong")
+
+const manyWrong = 6
+
+// allWrong holds for the same.
+func (t *tuner) allWrong() bool {
+	if len(t.best) > 0 || t.wrong < manyWrong {
+		return false
+	}
+	_, ok := measure.Narrower(t.pipe, t.inputs)
+	return ok
+}
+
+// said is how a user says the inputs that are random within fewer bits than they have.
+func said(inputs []bridge.Input) string {
+	var out []string
+	for _, in := range inputs {
+		if strings.Count(in.Fill, ":") > 1 && strings.HasPrefix(in.Fill, "random:") {
+			out = append(out, in.Name+"="+in.Fill)
+		}
+	}
+	return strings.Join(out, " --input ")
+}
+
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	so := space.Defaults(t.o.Threads)
 	so.Sized = t.specializes()
@@ -208,14 +257,13 @@ func (t *tuner) serve(ctx context.Context) (err error) {
 	t.events.phase("reference")
 	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
-		CPUs: measure.PhysicalCPUs(t.o.Threads), Scratch: t.scratch,
+		CPUs: measure.PhysicalCPUs(t.o.Threads),
 	})
 	if err != nil {
 		return err
 	}
 	t.ref, err = measure.Reference(ctx, t.server, t.pipe)
 	if err != nil {
-		t.server.Close()
 		return fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err)
 	}
 	if t.ref.Sizes < 2 {

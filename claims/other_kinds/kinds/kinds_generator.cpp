@@ -490,8 +490,136 @@ public:
     }
 };
 
+// Normalised rows of a transformer, then pairs of channels turned by an angle of the position.
+class Rope : public Generator<Rope> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Input<Buffer<float, 1>> gain{"gain"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var c("c"), t("t"), k("k");
+        RDom r(0, 1024);
+        Func sq("sq"), norm("norm"), cs("cs"), sn("sn"), freq("freq");
+        sq(t) += input(r, t) * input(r, t);
+        norm(c, t) = input(c, t) * gain(c) / sqrt(sq(t) / 1024.f + 1e-5f);
+        freq(k) = pow(10000.f, -cast<float>(k) / 32.f);
+        cs(k, t) = cos(t * freq(k));
+        sn(k, t) = sin(t * freq(k));
+        Expr pair = (c / 2) % 32;
+        output(c, t) = norm(c, t) * cs(pair, t) + select(c % 2 == 0, -norm(c + 1, t), norm(c - 1, t)) * sn(pair, t);
+        input.set_estimates({{0, 1024}, {0, 512}});
+        gain.set_estimates({{0, 1024}});
+        output.set_estimates({{0, 1024}, {0, 512}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        Var ro("ro"), u("u");
+        RVar rro("rro"), rri("rri");
+        output.vectorize(c, vec).parallel(t, 8);
+        freq.compute_root();
+        cs.compute_at(output, t).vectorize(k, vec);
+        sn.compute_at(output, t).vectorize(k, vec);
+        norm.compute_at(output, t).vectorize(c, vec);
+        sq.compute_at(output, t);
+        Func part = sq.update().split(r, rro, rri, vec).rfactor(rri, u);
+        part.compute_at(output, t).vectorize(u).update().reorder(u, rro, t).vectorize(u);
+    }
+};
+
+// A row of four-bit weights with one scale to every 32, against one vector.
+class NibbleGemv : public Generator<NibbleGemv> {
+public:
+    Input<Buffer<uint8_t, 2>> packed{"packed"};
+    Input<Buffer<float, 2>> scale{"scale"};
+    Input<Buffer<float, 1>> x{"x"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var n("n"), g("g");
+        RDom k(0, 16), gs(0, 64);
+        Func block("block"), sum("sum");
+        Expr byte = packed(g * 16 + k, n);
+        block(g, n) = 0.f;
+        block(g, n) += (cast<float>(byte & 15) - 8.f) * x(g * 32 + k) + (cast<float>(byte >> 4) - 8.f) * x(g * 32 + 16 + k);
+        sum(n) = 0.f;
+        sum(n) += block(gs, n) * scale(gs, n);
+        output(n) = sum(n);
+        packed.set_estimates({{0, 1024}, {0, 2048}});
+        scale.set_estimates({{0, 64}, {0, 2048}});
+        x.set_estimates({{0, 2048}});
+        output.set_estimates({{0, 2048}});
+        if (using_autoscheduler()) return;
+        Var ni("ni");
+        output.split(n, n, ni, 8).parallel(n);
+        sum.compute_at(output, ni);
+        block.compute_at(output, ni).update().atomic().vectorize(k);
+    }
+};
+
+// One level of the reversible 5/3 wavelet by lifting, along rows and then columns.
+class Lifting : public Generator<Lifting> {
+public:
+    Input<Buffer<int16_t, 2>> input{"input"};
+    Output<Buffer<int16_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func in = BoundaryConditions::mirror_interior(input);
+        Func hx("hx"), lx("lx"), row("row"), hy("hy"), ly("ly");
+        hx(x, y) = in(2 * x + 1, y) - ((in(2 * x, y) + in(2 * x + 2, y)) >> 1);
+        lx(x, y) = in(2 * x, y) + ((hx(x - 1, y) + hx(x, y) + 2) >> 2);
+        row(x, y) = select(x < 960, lx(x, y), hx(x - 960, y));
+        hy(x, y) = row(x, 2 * y + 1) - ((row(x, 2 * y) + row(x, 2 * y + 2)) >> 1);
+        ly(x, y) = row(x, 2 * y) + ((hy(x, y - 1) + hy(x, y) + 2) >> 2);
+        output(x, y) = select(y < 540, ly(x, y), hy(x, y - 540));
+        input.set_estimates({{0, 1920}, {0, 1080}});
+        output.set_estimates({{0, 1920}, {0, 1080}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<int16_t>();
+        hx.compute_root().vectorize(x, vec).parallel(y, kTasks);
+        lx.compute_root().vectorize(x, vec).parallel(y, kTasks);
+        row.compute_root().vectorize(x, vec).parallel(y, kTasks);
+        hy.compute_root().vectorize(x, vec).parallel(y, kTasks);
+        ly.compute_root().vectorize(x, vec).parallel(y, kTasks);
+        output.vectorize(x, vec).parallel(y, kTasks);
+    }
+};
+
+// Where each block of 16 x 16 has come from, by the least sum of absolute differences within 8 pixels.
+class MotionSad : public Generator<MotionSad> {
+public:
+    Input<Buffer<uint8_t, 2>> now{"now"};
+    Input<Buffer<uint8_t, 2>> before{"before"};
+    Output<Buffer<int8_t, 3>> output{"output"};
+
+    void generate() {
+        Var bx("bx"), by("by"), dx("dx"), dy("dy"), c("c");
+        Func prev = BoundaryConditions::repeat_edge(before);
+        Func sad("sad"), best("best");
+        RDom p(0, 16, 0, 16), s(-8, 17, -8, 17);
+        sad(dx, dy, bx, by) = cast<uint16_t>(0);
+        sad(dx, dy, bx, by) += cast<uint16_t>(absd(now(bx * 16 + p.x, by * 16 + p.y), prev(bx * 16 + p.x + dx, by * 16 + p.y + dy)));
+        best(bx, by) = Tuple(cast<uint16_t>(65535), cast<int8_t>(0), cast<int8_t>(0));
+        Expr cand = sad(s.x, s.y, bx, by), better = cand < best(bx, by)[0];
+        best(bx, by) = Tuple(select(better, cand, best(bx, by)[0]), select(better, cast<int8_t>(s.x), best(bx, by)[1]), select(better, cast<int8_t>(s.y), best(bx, by)[2]));
+        output(bx, by, c) = select(c == 0, best(bx, by)[1], best(bx, by)[2]);
+        now.set_estimates({{0, 640}, {0, 352}});
+        before.set_estimates({{0, 640}, {0, 352}});
+        output.set_estimates({{0, 40}, {0, 22}, {0, 2}});
+        if (using_autoscheduler()) return;
+        output.bound(c, 0, 2).reorder(c, bx, by).unroll(c).parallel(by);
+        best.compute_at(output, bx);
+        prev.compute_at(output, bx).vectorize(_0, 16);
+        sad.compute_at(output, bx).vectorize(dx, 16, TailStrategy::RoundUp).update().reorder(dx, p.x, p.y, dy, bx, by).vectorize(dx, 16, TailStrategy::RoundUp);
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Rope, rope)
+HALIDE_REGISTER_GENERATOR(NibbleGemv, nibble_gemv)
+HALIDE_REGISTER_GENERATOR(Lifting, lifting)
+HALIDE_REGISTER_GENERATOR(MotionSad, motion_sad)
 HALIDE_REGISTER_GENERATOR(ToneMap, tone_map)
 HALIDE_REGISTER_GENERATOR(Transpose, transpose)
 HALIDE_REGISTER_GENERATOR(Gram, gram)

@@ -146,6 +146,25 @@ public:
     }
 };
 
+// Rows that are added up, of something that is computed first.
+class Totals : public Generator<Totals> {
+public:
+    Input<Buffer<int32_t, 2>> input{"input"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom r(0, 8, "r");
+        Func squares("squares"), totals("totals");
+        squares(x, y) = input(x, y) * input(x, y);
+        totals(y) = 1;
+        totals(y) += squares(r, y);
+        output(y) = totals(y) + input(0, y);
+        input.set_estimates({{0, 8}, {0, 18}});
+        output.set_estimates({{0, 18}});
+    }
+};
+
 // Two outputs that share a Func, of which one is a reduction and reads another Func of
 // its own.
 class Pair : public Generator<Pair> {
@@ -179,4 +198,5 @@ HALIDE_REGISTER_GENERATOR(Channels, channels)
 HALIDE_REGISTER_GENERATOR(Taps, taps)
 HALIDE_REGISTER_GENERATOR(Bins, bins)
 HALIDE_REGISTER_GENERATOR(Dots, dots)
+HALIDE_REGISTER_GENERATOR(Totals, totals)
 HALIDE_REGISTER_GENERATOR(Pair, pair)
