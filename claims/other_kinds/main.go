@@ -20,7 +20,8 @@ func main() {
 	budget := flag.Duration("budget", 20*time.Second, "time for each")
 	seed := flag.Int64("seed", 1, "seed")
 	names := flag.String("only", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm,"+
-		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad", "names")
+		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad,"+
+		"q_add,deposit", "names")
 	flag.Parse()
 	dir := claim.TempDir()
 	claim.AgainstOwn(claim.Context(), strings.Split(*names, ","), func(name string) (tune.Options, error) {

@@ -687,6 +687,22 @@ func TestSumsSeveralAtOnce(t *testing.T) {
 	}
 }
 
+// A copy that is read by columns goes to root, stored so that these are loaded in vectors.
+func TestTurnedCopies(t *testing.T) {
+	sp := newSpace(t, "turned_in.h21", 2)
+	copied := funcs(t, sp, "input_im_in_output")[0]
+	p := everyRoot(sp, true)
+	if p.place[copied].Kind != space.Inline {
+		t.Fatal("it is computed anyway")
+	}
+	if !p.turn() || p.place[copied].Kind != space.Compute || p.place[copied].Vector != 1 {
+		t.Errorf("%+v", p.place[copied])
+	}
+	if p := everyRoot(newSpace(t, "harris.h21", 2), true); p.turn() {
+		t.Error("harris has copies to turn")
+	}
+}
+
 // Some prototypes add up rows in vectors along them, and otherwise a move has it so.
 func TestSumsAlongRows(t *testing.T) {
 	sp := newSpace(t, "softmax.h21", 2)

@@ -122,6 +122,20 @@ func (p *plan) at(f int, compute, store space.Place) {
 
 func (p *plan) root(f int) { p.at(f, space.Root, space.Root) }
 
+// turn computes copies of inputs at root, each stored along the dimension that its readers'
+// vectors move along, where that is not how the input lies. False where there are none.
+func (p *plan) turn() bool {
+	done := false
+	for f := range p.place {
+		if dim := p.sp.Turning(f); dim >= 0 {
+			p.root(f)
+			p.place[f].Vector = dim
+			done = true
+		}
+	}
+	return done
+}
+
 // tiled lists the stages that have tiles with others in them, or tasks.
 func (p *plan) tiled() []space.Reader {
 	var out []space.Reader

@@ -65,6 +65,10 @@ func Prototypes(sp *space.Space) []Candidate {
 		p.sized = true // updates have whole blocks of loops that are all there is then
 		add("root-light-sums", p)
 	}
+	if p := everyRoot(sp, true); p.turn() && p.sums(p.realised()) {
+		p.sized = true
+		add("root-light-turned-sums", p)
+	}
 	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64, by: 4}} {
 		p := everyRoot(sp, true)
 		if g.rows > 0 {

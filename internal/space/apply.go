@@ -28,6 +28,7 @@ type stageLoops struct {
 	names   map[string]bool
 	split   []schedule.Directive
 	partial bool // a tile may hold less than its factor wherever it is, not only at the end
+	guarded bool // a tile may hold less than its factor, at the end at least
 }
 
 // place is where a Func ends up.
@@ -131,21 +132,73 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 		})
 	}
 	w.shorten(out, n, parent)
+	if !st.ordered && !w.sp.o.Unchecked {
+		out.shortInside()
+	}
 	for i := n.VectorLoop - 1; i >= 0 && out.vars[i].pure; i-- {
 		out.vars[i], out.vars[i+1] = out.vars[i+1], out.vars[i]
 	}
 	return out
 }
 
+// fewTerms is how many iterations short reduction loops have, and mostTerms how many they
+// have together where they are unrolled.
+const fewTerms, mostTerms = 4, 16
+
+// shortInside has the short loops of a stage that is all reduction inside the long ones, and
+// unrolls them: of the four cells of a mesh that a point is spread over, each needs where the
+// point lies, and the algorithm may go through the points once for each.
+func (s *stageLoops) shortInside() {
+	terms := int64(1)
+	for _, v := range s.vars {
+		if v.pure {
+			return
+		}
+		if v.constant && v.extent <= fewTerms {
+			terms *= v.extent
+		}
+	}
+	if terms > mostTerms {
+		return
+	}
+	long := func(v loopVar) int {
+		if v.constant && v.extent <= fewTerms {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(s.vars, func(a, b loopVar) int { return long(a) - long(b) })
+	for i := range s.vars {
+		s.vars[i].unrolled = long(s.vars[i]) == 0 && s.vars[i].extent > 1
+	}
+}
+
+// Schedules are checked at an output that is smaller by so much where it has so many points
+// in a dimension (docs/measuring.md, 3), and should be good for that.
+const (
+	smallerFrom = 32
+	smallerBy   = 10
+)
+
 // shorten finds where the loops of a stage can be shorter than the bounds of the level
-// they are in say. Of a Func that slides Halide computes in an iteration no more than
+// they are in say. At root those are the estimates. Of a Func that slides Halide computes in an iteration no more than
 // those before have not: a step. That goes for what it reads too, so it is taken to go
 // for all that is computed there. And in a tile that is not full anything may be short.
 func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 	if parent.IsRoot() {
+		for i := range s.vars {
+			if v := &s.vars[i]; !v.constant && v.extent >= smallerFrom && !w.sp.o.Unchecked {
+				v.least -= smallerBy
+			}
+		}
 		return
 	}
 	st := &w.sp.stages[n.stageNumber()]
+	if w.stages[parent.stageNumber()].guarded && !slices.Contains(parent.StoreAt, n.Func) {
+		for i := range s.vars { // where it slides into a tile that is not full less is new
+			s.vars[i].constant = s.vars[i].constant && !s.vars[i].pure
+		}
+	}
 	if w.stages[parent.stageNumber()].partial {
 		for i := range s.vars {
 			s.vars[i].least = 1
@@ -240,6 +293,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		default:
 			tail := w.tail(st, v, factor)
 			s.partial = s.partial || tail == guard && factor > v.least
+			s.guarded = s.guarded || tail == guard && v.pure
 			group[i] = w.split(s, n, v, factor, tail)
 			v.extent = size
 		}

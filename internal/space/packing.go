@@ -64,6 +64,38 @@ func (sp *Space) readsTurned(c *consumer) bool {
 	return false
 }
 
+// Turning is the dimension of f, a copy of an input, that its readers' vectors move along,
+// where that is not the one the input is dense along: stored so it is loaded in vectors. -1
+// where there is none.
+func (sp *Space) Turning(f int) int {
+	n := &sp.nodes[f]
+	copied := func(e pipeline.Edge) bool { return sp.nodes[e.Producer].Input }
+	if !n.Wrapper || len(n.Stages) > 1 || !slices.ContainsFunc(n.Stages[0].Edges, copied) {
+		return -1
+	}
+	loads := make([]int64, n.dims)
+	for _, c := range n.consumers {
+		along := sp.stages[c.stage].PureLoop(sp.AlongMemory(c.fn))
+		for k := range c.edge.Jacobians {
+			for d := range loads {
+				if j := &c.edge.Jacobians[k]; along >= 0 && isDenseIn(j, d, along) {
+					loads[d] += j.Count
+				}
+			}
+		}
+	}
+	best := 0
+	for d := range loads {
+		if loads[d] > loads[best] && slices.Contains(n.vectorDims, d) {
+			best = d
+		}
+	}
+	if best == 0 {
+		return -1
+	}
+	return best
+}
+
 // readsAgain holds where a reduction reads each of so many points over and over.
 func (sp *Space) readsAgain(c *consumer, read float64) bool {
 	reduces := slices.ContainsFunc(sp.stages[c.stage].Loops, func(l pipeline.Loop) bool { return l.RVar })

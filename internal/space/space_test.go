@@ -587,3 +587,48 @@ func TestRepeats(t *testing.T) {
 		}
 	}
 }
+
+// A schedule is good for an output that is a little smaller than estimated: a vector of more
+// than that, which would read before an input's start, is guarded.
+func TestVectorsOfNearlyEverything(t *testing.T) {
+	for width, want := range map[int64]string{64: guard, 70: guard, 74: shift, 128: shift} {
+		p := asInput(toy(width, 64, 1))
+		p.Funcs[0].VectorSize, p.Funcs[0].Stages[0].VectorSize = 64, 64
+		got := directivesOf(stateOf(t, newSpace(t, p, Defaults(2)), "a compute root vector x\n"), "a")
+		if !strings.Contains(got, "split(x, x, xi, 64, "+want+")") {
+			t.Errorf("%d points to a row:\n%s", width, got)
+		}
+	}
+}
+
+// The short loops of what is all reduction are unrolled inside the long ones, unless they
+// are many or there are points.
+func TestShortReductionsInside(t *testing.T) {
+	long := loopVar{name: "r", extent: 20000, constant: true}
+	short := func(name string, extent int64) loopVar { return loopVar{name: name, extent: extent, constant: true} }
+	for _, c := range []struct {
+		loops []loopVar
+		want  string
+	}{
+		{[]loopVar{long, short("s", 2), short("t", 2)}, "s* t* r"},
+		{[]loopVar{long, short("s", 1), short("t", 3)}, "s t* r"},
+		{[]loopVar{long, short("s", 2), short("t", 5)}, "s* r t"},
+		{[]loopVar{long, short("s", 4), short("t", 4), short("u", 2)}, "r s t u"},
+		{[]loopVar{long, {name: "s", extent: 2}}, "r s"},
+		{[]loopVar{long, short("s", 2), {name: "x", extent: 4, constant: true, pure: true}}, "r s x"},
+	} {
+		s := stageLoops{vars: c.loops}
+		s.shortInside()
+		var got []string
+		for _, v := range s.vars {
+			name := v.name
+			if v.unrolled {
+				name += "*"
+			}
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v, not %s", got, c.want)
+		}
+	}
+}

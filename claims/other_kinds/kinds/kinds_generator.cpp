@@ -614,8 +614,62 @@ public:
     }
 };
 
+// What a quantised network adds: two tensors of bytes with scales of their own.
+class QAdd : public Generator<QAdd> {
+public:
+    Input<Buffer<uint8_t, 3>> a{"a"};
+    Input<Buffer<uint8_t, 3>> b{"b"};
+    Input<uint8_t> za{"za"};
+    Input<uint8_t> zb{"zb"};
+    Input<int16_t> ma{"ma"};
+    Input<int16_t> mb{"mb"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var c("c"), x("x"), y("y");
+        Expr va = (cast<int16_t>(a(c, x, y)) - cast<int16_t>(za)) << 6, vb = (cast<int16_t>(b(c, x, y)) - cast<int16_t>(zb)) << 6;
+        Expr s = cast<int32_t>(va) * ma + cast<int32_t>(vb) * mb;
+        output(c, x, y) = cast<uint8_t>(clamp((s + (1 << 14)) >> 15, 0, 255));
+        a.set_estimates({{0, 64}, {0, 112}, {0, 112}});
+        b.set_estimates({{0, 64}, {0, 112}, {0, 112}});
+        za.set_estimate(128); zb.set_estimate(120); ma.set_estimate(600); mb.set_estimate(500);
+        output.set_estimates({{0, 64}, {0, 112}, {0, 112}});
+        if (using_autoscheduler()) return;
+        Var t("t");
+        output.fuse(x, y, t).vectorize(c, natural_vector_size<uint8_t>()).parallel(t, 256);
+    }
+};
+
+// Grids of charge: points spread onto a mesh by weights of their neighbours, then smoothed.
+class Deposit : public Generator<Deposit> {
+public:
+    Input<Buffer<float, 2>> points{"points"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), i("i");
+        RDom r(0, 20000, 0, 2, 0, 2);
+        Func mesh("mesh"), smooth("smooth");
+        Expr px = points(0, r.x) * 254.f, py = points(1, r.x) * 254.f;
+        Expr ix = clamp(cast<int>(px), 0, 254), iy = clamp(cast<int>(py), 0, 254);
+        Expr wx = select(r.y == 0, 1.f - (px - ix), px - ix), wy = select(r.z == 0, 1.f - (py - iy), py - iy);
+        mesh(x, y) = 0.f;
+        mesh(ix + r.y, iy + r.z) += wx * wy;
+        Func m = BoundaryConditions::repeat_edge(mesh, {{0, 256}, {0, 256}});
+        output(x, y) = 0.5f * m(x, y) + 0.125f * (m(x - 1, y) + m(x + 1, y) + m(x, y - 1) + m(x, y + 1));
+        points.set_estimates({{0, 2}, {0, 20000}});
+        output.set_estimates({{0, 256}, {0, 256}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        mesh.compute_root().vectorize(x, vec).update().reorder(r.y, r.z, r.x).unroll(r.y).unroll(r.z);
+        output.vectorize(x, vec);
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(QAdd, q_add)
+HALIDE_REGISTER_GENERATOR(Deposit, deposit)
 HALIDE_REGISTER_GENERATOR(Rope, rope)
 HALIDE_REGISTER_GENERATOR(NibbleGemv, nibble_gemv)
 HALIDE_REGISTER_GENERATOR(Lifting, lifting)
