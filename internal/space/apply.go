@@ -193,13 +193,13 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 		}
 		return
 	}
-	st := &w.sp.stages[n.stageNumber()]
-	if w.stages[parent.stageNumber()].guarded && !slices.Contains(parent.StoreAt, n.Func) {
+	st, around := &w.sp.stages[n.stageNumber()], w.stages[parent.stageNumber()]
+	if around.guarded && !slices.Contains(parent.StoreAt, n.Func) {
 		for i := range s.vars { // where it slides into a tile that is not full less is new
 			s.vars[i].constant = s.vars[i].constant && !s.vars[i].pure
 		}
 	}
-	if w.stages[parent.stageNumber()].partial {
+	if around.partial || w.sp.nodes[n.Func].partly {
 		for i := range s.vars {
 			s.vars[i].least = 1
 		}

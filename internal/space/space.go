@@ -56,6 +56,7 @@ type node struct {
 	onlyInline  bool      // inlining is the only choice: pointwise among pointwise Funcs, or copied again
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces     bool      // has a stage with reduction loops
+	partly      bool      // what loops need of it may be any part of what they say: a reduction with a condition reads it, or what does is read by one
 	scattering  []int     // see Scattering
 	shorter     []int64   // see Shorter
 	dots        []int64   // see Dots
@@ -233,6 +234,9 @@ func (sp *Space) derive() {
 			continue
 		}
 		n.short = sp.findShort(f)
+		n.partly = slices.ContainsFunc(n.consumers, func(c consumer) bool { // these come first
+			return sp.stages[c.stage].Predicate || sp.nodes[c.fn].partly
+		})
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
 		n.scattering = n.findScattering()

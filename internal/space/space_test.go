@@ -632,3 +632,21 @@ func TestShortReductionsInside(t *testing.T) {
 		}
 	}
 }
+
+// What a reduction with a condition reads may be needed in part only, wherever it is computed
+// but at root: its vectors are guarded.
+func TestPartsOfWhatConditionsNeed(t *testing.T) {
+	for predicate, want := range map[bool]string{false: shift, true: guard} {
+		p := asInput(toy(128, 128, 1, 1))
+		p.Funcs[0].Stages[0].Predicate = predicate
+		sp := newSpace(t, p, Defaults(2))
+		inside := directivesOf(stateOf(t, sp, "a compute root vector x\na tasks [128,32]\nb compute a [128,8] vector x\n"), "b")
+		if !strings.Contains(inside, "compute_at") || !strings.Contains(inside, "split(x, x, xi, 4, "+want+")") {
+			t.Errorf("with a condition %v:\n%s", predicate, inside)
+		}
+		root := directivesOf(stateOf(t, sp, "a compute root vector x\nb compute root vector x\n"), "b")
+		if !strings.Contains(root, "split(x, x, xi, 4, shift_inwards)") {
+			t.Errorf("at root, with a condition %v:\n%s", predicate, root)
+		}
+	}
+}

@@ -202,7 +202,7 @@ func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) e
 		t.inputs, _ = measure.Narrower(t.pipe, t.inputs)
 		t.wrong, t.early = 0, nil
 		t.server.Close()
-		t.events.note("%d schedules of %d computed something else than the reference, as they do where short integers overflow: Halide rounds sums without overflow in vectors and with it outside them. From here on inputs leave room (--input %s)", manyWrong, manyWrong, said(t.inputs))
+		t.events.note("all of the first %d schedules computed something else than the reference, as they do where short integers overflow: Halide rounds sums without overflow in vectors and with it outside them. From here on inputs leave room (--input %s)", manyWrong, said(t.inputs))
 	}
 }
 
