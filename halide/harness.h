@@ -43,7 +43,7 @@ struct Argument {
     bool in_place = false;               // outputs: results depend on what was there before
     halide_type_t type;
     std::vector<int64_t> mins, extents;  // buffers: the region to allocate
-    std::string fill;                    // input buffers: random:SEED, constant:V, raw:PATH
+    std::string fill;                    // input buffers, see fill.h
     double value = 0;                    // scalars
     int64_t int_value = 0;               // scalars of integer type
 

@@ -40,7 +40,7 @@ type hello struct {
 // Input overrides how one input of the pipeline is made.
 type Input struct {
 	Name    string   `json:"name"`
-	Fill    string   `json:"fill,omitempty"`    // buffers: random:SEED, constant:V or raw:PATH
+	Fill    string   `json:"fill,omitempty"`    // buffers: random:SEED[:BITS], constant:V or raw:PATH
 	Extents []int64  `json:"extents,omitempty"` // buffers: instead of the estimate
 	Value   *float64 `json:"value,omitempty"`   // scalars
 }

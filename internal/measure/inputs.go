@@ -31,9 +31,9 @@ type InputError struct {
 func (e *InputError) Error() string { return "input " + e.Input + ": " + e.Why }
 
 // Inputs turns --input settings (NAME=random:SEED, of integers NAME=random:SEED:BITS too,
-// NAME=constant:V, NAME=FILE.png, .jpg or .npy, and for scalars NAME=VALUE) into what the bridge needs. Inputs that
-// are not named are random with the given seed. Files are converted into dir, which
-// must live as long as the fork server.
+// NAME=constant:V, NAME=FILE.png, .jpg or .npy, and for scalars NAME=VALUE) into what the
+// bridge needs. Inputs that are not named are random with the given seed. Files are
+// converted into dir, which must live as long as the fork server.
 func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]bridge.Input, error) {
 	given := map[string]string{}
 	for _, s := range settings {
@@ -147,15 +147,15 @@ const shortBits = 16
 // as what cameras and sound cards give does, so that sums of some of them fit; false where
 // there are none that do not.
 func Narrower(p *pipeline.Pipeline, inputs []bridge.Input) ([]bridge.Input, bool) {
-	out, any := slices.Clone(inputs), false
+	out, narrower := slices.Clone(inputs), false
 	for i, in := range out {
 		at := slices.IndexFunc(p.Params, func(q pipeline.Param) bool { return q.Name == in.Name })
 		bits := bitsOf(p.Params[at].Type)
 		if strings.HasPrefix(in.Fill, "random:") && strings.Count(in.Fill, ":") == 1 && bits > 1 && bits <= shortBits {
-			out[i].Fill, any = fmt.Sprintf("%s:%d", in.Fill, bits*3/4), true
+			out[i].Fill, narrower = fmt.Sprintf("%s:%d", in.Fill, bits*3/4), true
 		}
 	}
-	return out, any
+	return out, narrower
 }
 
 func fileSafe(r rune) rune {

@@ -181,9 +181,10 @@ const (
 )
 
 // shorten finds where the loops of a stage can be shorter than the bounds of the level
-// they are in say. At root those are the estimates. Of a Func that slides Halide computes in an iteration no more than
-// those before have not: a step. That goes for what it reads too, so it is taken to go
-// for all that is computed there. And in a tile that is not full anything may be short.
+// they are in say. At root those are the estimates. Of a Func that slides Halide computes
+// in an iteration no more than those before have not: a step. That goes for what it reads
+// too, so it is taken to go for all that is computed there. And in a tile that is not full,
+// or where a condition leaves out iterations, anything may be short.
 func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 	if parent.IsRoot() {
 		for i := range s.vars {

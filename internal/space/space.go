@@ -56,7 +56,7 @@ type node struct {
 	onlyInline  bool      // inlining is the only choice: pointwise among pointwise Funcs, or copied again
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces     bool      // has a stage with reduction loops
-	partly      bool      // what loops need of it may be any part of what they say: a reduction with a condition reads it, or what does is read by one
+	partly      bool      // feeds a reduction with a condition: loops may need any part of what they say
 	scattering  []int     // see Scattering
 	shorter     []int64   // see Shorter
 	dots        []int64   // see Dots
