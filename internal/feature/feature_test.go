@@ -227,27 +227,33 @@ func TestSumsUnrollByRegisters(t *testing.T) {
 	}
 }
 
+// updateOf gives the features of the first update of a Func in the state nearest to a trace.
+func updateOf(t *testing.T, sp *space.Space, name, said string) feature.Schedule {
+	t.Helper()
+	trace, err := sp.ParseTrace(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := sp.Replay(trace, space.Nearest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := sp.Pipeline()
+	for i, f := range feature.New(sp).Features(s, nil) {
+		if of := feature.Stages(p)[i]; p.Funcs[of.Func].Name == name && of.Stage == 1 {
+			return f
+		}
+	}
+	t.Fatal("the update has no features")
+	return feature.Schedule{}
+}
+
 // Of shorter vectors there are more, and fewer where each adds up several products at once;
 // what adds up none has as many as before.
 func TestFeaturesOfOtherVectors(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), space.Defaults(2))
 	update := func(said string) feature.Schedule {
-		trace, err := sp.ParseTrace("by_bytes compute root vector x\nby_words compute root vector x\n" + said)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, _, err := sp.Replay(trace, space.Nearest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := sp.Pipeline()
-		for i, f := range feature.New(sp).Features(s, nil) {
-			if of := feature.Stages(p)[i]; p.Funcs[of.Func].Name == "by_bytes" && of.Stage == 1 {
-				return f
-			}
-		}
-		t.Fatal("the update has no features")
-		return feature.Schedule{}
+		return updateOf(t, sp, "by_bytes", "by_bytes compute root vector x\nby_words compute root vector x\n"+said)
 	}
 	plain := update("")
 	for said, want := range map[string][2]float64{
@@ -265,26 +271,9 @@ func TestFeaturesOfOtherVectors(t *testing.T) {
 // Vectors along a reduction are as long as those of what is added up, and each ends in a
 // scalar.
 func TestVectorsAlongReductions(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "softmax.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := newSpace(t, pipelinetest.Described(t, "softmax.h21"), space.Defaults(2))
 	total := func(said string) feature.Schedule {
-		trace, err := sp.ParseTrace("total compute root vector y\n" + said)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, _, err := sp.Replay(trace, space.Nearest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, f := range feature.New(sp).Features(s, nil) {
-			if of := feature.Stages(sp.Pipeline())[i]; sp.Pipeline().Funcs[of.Func].Name == "total" && of.Stage == 1 {
-				return f
-			}
-		}
-		t.Fatal("the update has no features")
-		return feature.Schedule{}
+		return updateOf(t, sp, "total", "total compute root vector y\n"+said)
 	}
 	plain, got := total(""), total("total across 8\n")
 	all := plain[feature.NumVectors] * plain[feature.VectorSize]

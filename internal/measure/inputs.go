@@ -144,18 +144,19 @@ func bitsOf(typ string) int {
 const shortBits = 16
 
 // Narrower are inputs of which random short integers keep to three quarters of their bits,
-// as what cameras and sound cards give does, so that sums of some of them fit; false where
-// there are none that do not.
-func Narrower(p *pipeline.Pipeline, inputs []bridge.Input) ([]bridge.Input, bool) {
-	out, narrower := slices.Clone(inputs), false
-	for i, in := range out {
+// as what cameras and sound cards give does, so that sums of some of them fit. The settings
+// say those that did not before as Inputs takes them; none where all do.
+func Narrower(p *pipeline.Pipeline, inputs []bridge.Input) (narrower []bridge.Input, settings []string) {
+	narrower = slices.Clone(inputs)
+	for i, in := range inputs {
 		at := slices.IndexFunc(p.Params, func(q pipeline.Param) bool { return q.Name == in.Name })
 		bits := bitsOf(p.Params[at].Type)
 		if strings.HasPrefix(in.Fill, "random:") && strings.Count(in.Fill, ":") == 1 && bits > 1 && bits <= shortBits {
-			out[i].Fill, narrower = fmt.Sprintf("%s:%d", in.Fill, bits*3/4), true
+			narrower[i].Fill = fmt.Sprintf("%s:%d", in.Fill, bits*3/4)
+			settings = append(settings, in.Name+"="+narrower[i].Fill)
 		}
 	}
-	return out, narrower
+	return narrower, settings
 }
 
 func fileSafe(r rune) rune {

@@ -118,9 +118,9 @@ func TestNarrower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, ok := Narrower(p, before)
-	if !ok {
-		t.Fatal("nothing is narrower")
+	after, settings := Narrower(p, before)
+	if got := strings.Join(settings, " "); got != "a=random:7:6 b=random:7:12" {
+		t.Fatalf("%q is narrower", got)
 	}
 	want := map[string]string{"a": "random:7:6", "b": "random:7:12", "c": "random:7", "d": "random:7", "gain": "", "on": "random:7", "e": "constant:5"}
 	for i, in := range after {
@@ -131,7 +131,7 @@ func TestNarrower(t *testing.T) {
 			t.Errorf("%s was %q", in.Name, before[i].Fill)
 		}
 	}
-	if again, ok := Narrower(p, after); ok {
+	if _, again := Narrower(p, after); len(again) > 0 {
 		t.Errorf("%v is still narrower", again)
 	}
 }

@@ -149,32 +149,27 @@ const fewTerms, mostTerms = 4, 16
 // unrolls them: of the four cells of a mesh that a point is spread over, each needs where the
 // point lies, and the algorithm may go through the points once for each.
 func (s *stageLoops) shortInside() {
+	var short, long []loopVar
 	terms := int64(1)
 	for _, v := range s.vars {
-		if v.pure {
+		switch {
+		case v.pure:
 			return
-		}
-		if v.constant && v.extent <= fewTerms {
+		case v.constant && v.extent <= fewTerms:
+			v.unrolled = v.extent > 1
 			terms *= v.extent
+			short = append(short, v)
+		default:
+			long = append(long, v)
 		}
 	}
-	if terms > mostTerms {
-		return
-	}
-	long := func(v loopVar) int {
-		if v.constant && v.extent <= fewTerms {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(s.vars, func(a, b loopVar) int { return long(a) - long(b) })
-	for i := range s.vars {
-		s.vars[i].unrolled = long(s.vars[i]) == 0 && s.vars[i].extent > 1
+	if terms <= mostTerms {
+		s.vars = append(short, long...)
 	}
 }
 
 // Schedules are checked at an output that is smaller by so much where it has so many points
-// in a dimension (docs/measuring.md, 3), and should be good for that.
+// in a dimension (kCrop and kCropFrom of halide/dataset.cpp), and should be good for that.
 const (
 	smallerFrom = 32
 	smallerBy   = 10

@@ -69,8 +69,7 @@ func (sp *Space) readsTurned(c *consumer) bool {
 // where there is none.
 func (sp *Space) Turning(f int) int {
 	n := &sp.nodes[f]
-	copied := func(e pipeline.Edge) bool { return sp.nodes[e.Producer].Input }
-	if !n.Wrapper || len(n.Stages) > 1 || !slices.ContainsFunc(n.Stages[0].Edges, copied) {
+	if !sp.loadsInput(n) {
 		return -1
 	}
 	loads := make([]int64, n.dims)

@@ -395,9 +395,14 @@ func (sp *Space) isCopiedAgain(f int) bool {
 	n := &sp.nodes[f]
 	meant := func(d schedule.Directive) bool { return d.As == n.Name }
 	computes := func(c consumer) bool { return !sp.nodes[c.fn].Copy }
-	input := func(e pipeline.Edge) bool { return sp.nodes[e.Producer].Input }
-	return n.Wrapper && n.inlinable() && slices.ContainsFunc(n.Stages[0].Edges, input) && len(n.consumers) > 0 &&
+	return sp.loadsInput(n) && n.inlinable() && len(n.consumers) > 0 &&
 		!slices.ContainsFunc(n.consumers, computes) && !slices.ContainsFunc(sp.head.Directives, meant)
+}
+
+// loadsInput holds for what does nothing but load an input.
+func (sp *Space) loadsInput(n *node) bool {
+	input := func(e pipeline.Edge) bool { return sp.nodes[e.Producer].Input }
+	return n.Wrapper && len(n.Stages) == 1 && slices.ContainsFunc(n.Stages[0].Edges, input)
 }
 
 func (n *node) inlinable() bool {

@@ -153,47 +153,19 @@ func (sp *Space) findAcross(f int) []int64 {
 // readsRows holds where a stage reads something along a loop point by point in memory,
 // nothing that moves along it otherwise, and nothing so along a loop over points.
 func readsRows(st *pipeline.Stage, loop int) bool {
-	reads := false
-	for e := range st.Edges {
-		for k := range st.Edges[e].Jacobians {
-			j := &st.Edges[e].Jacobians[k]
-			if strides(j, 0, loop) {
-				return false
-			}
-			for i, l := range st.Loops {
-				if !l.RVar && isDense(j, i) {
-					return false
-				}
-			}
-			reads = reads || isDense(j, loop)
-		}
-	}
-	return reads
-}
-
-// sumsAcross makes a vector of some iterations of a reduction where the state has it so and
-// they are there, and says whether it did.
-func (w *writer) sumsAcross(s *stageLoops, n *Nest) bool {
-	lanes, ok := w.state.vectorsOf(n.Func, Across)
-	loop := w.sp.acrossLoop(n.Func, n.Stage, lanes)
-	if !ok || loop < 0 {
-		return false
-	}
-	for i := range s.vars {
-		v := &s.vars[i]
-		if v.loop != loop || !v.there {
-			continue
-		}
-		if v.extent%lanes != 0 {
+	for i, l := range st.Loops {
+		if !l.RVar && readsDensely(st, i) {
 			return false
 		}
-		in := w.split(s, n, v, lanes, guard)
-		v.extent /= lanes
-		in.vectorise = true
-		s.vars = slices.Insert(s.vars, 0, in)
-		return true
 	}
-	return false
+	for e := range st.Edges {
+		for k := range st.Edges[e].Jacobians {
+			if strides(&st.Edges[e].Jacobians[k], 0, loop) {
+				return false
+			}
+		}
+	}
+	return readsDensely(st, loop)
 }
 
 // readsDensely holds where something is read along a loop point by point in memory.
@@ -243,22 +215,29 @@ func (w *writer) shorterVectors(s *stageLoops, n *Nest) {
 // dot vectorises some iterations of the reduction inside the vector, so that each lane
 // adds them up at once, where there are no others.
 func (w *writer) dot(s *stageLoops, n *Nest) {
-	factor, ok := w.state.vectorsOf(n.Func, Dot)
-	if !ok {
-		return
+	if factor, ok := w.state.vectorsOf(n.Func, Dot); ok {
+		w.vectoriseReduction(s, n, w.sp.dotLoop(n.Func, n.Stage, factor), factor)
 	}
-	loop := w.sp.dotLoop(n.Func, n.Stage, factor)
-	for i := range s.vars {
-		v := &s.vars[i]
-		if v.loop != loop || !v.there || v.vector || v.parallel {
-			continue
-		}
-		if v.extent%factor == 0 {
-			in := w.split(s, n, v, factor, guard)
-			v.extent /= factor
-			in.vectorise = true
-			s.vars = slices.Insert(s.vars, 0, in)
-		}
-		return
+}
+
+// sumsAcross makes a vector of some iterations of a reduction where the state has it so, in
+// place of one of points, and says whether it did.
+func (w *writer) sumsAcross(s *stageLoops, n *Nest) bool {
+	lanes, ok := w.state.vectorsOf(n.Func, Across)
+	return ok && w.vectoriseReduction(s, n, w.sp.acrossLoop(n.Func, n.Stage, lanes), lanes)
+}
+
+// vectoriseReduction makes a vector, inside all other loops, of so many iterations of a
+// reduction loop, where that many divide what is left of it, and says whether it did.
+func (w *writer) vectoriseReduction(s *stageLoops, n *Nest, loop int, factor int64) bool {
+	at := slices.IndexFunc(s.vars, func(v loopVar) bool { return v.loop == loop && v.there && !v.vector && !v.parallel })
+	if at < 0 || s.vars[at].extent%factor != 0 {
+		return false
 	}
+	v := &s.vars[at]
+	in := w.split(s, n, v, factor, guard)
+	v.extent /= factor
+	in.vectorise, in.unrolled = true, false
+	s.vars = slices.Insert(s.vars, 0, in)
+	return true
 }

@@ -124,3 +124,15 @@ func TestAcross(t *testing.T) {
 		}
 	}
 }
+
+// A short loop that would be unrolled is not where it becomes a vector.
+func TestVectorsOfShortReductions(t *testing.T) {
+	w := writer{sp: newSpace(t, toy(64, 64, 1), Defaults(2))}
+	s := &stageLoops{names: map[string]bool{}, vars: []loopVar{{name: "r", extent: 4, there: true, unrolled: true}}}
+	if !w.vectoriseReduction(s, &Nest{}, 0, 4) || !s.vars[0].vectorise || s.vars[0].unrolled {
+		t.Errorf("%+v", s.vars[0])
+	}
+	if w.vectoriseReduction(s, &Nest{}, 0, 8) {
+		t.Error("eight of four")
+	}
+}

@@ -199,10 +199,11 @@ func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) e
 		if t.pipe, err = t.gen.Describe(ctx); err != nil {
 			return err
 		}
-		t.inputs, _ = measure.Narrower(t.pipe, t.inputs)
+		var settings []string
+		t.inputs, settings = measure.Narrower(t.pipe, t.inputs)
 		t.wrong, t.early = 0, nil
 		t.server.Close()
-		t.events.note("all of the first %d schedules computed something else than the reference, as they do where short integers overflow: Halide rounds sums without overflow in vectors and with it outside them. From here on inputs leave room (--input %s)", manyWrong, said(t.inputs))
+		t.events.note("all of the first %d schedules computed something else than the reference, as they do where short integers overflow: Halide rounds sums without overflow in vectors and with it outside them. From here on inputs leave room (--input %s)", manyWrong, strings.Join(settings, " --input "))
 	}
 }
 
@@ -217,19 +218,8 @@ func (t *tuner) allWrong() bool {
 	if len(t.best) > 0 || t.wrong < manyWrong {
 		return false
 	}
-	_, ok := measure.Narrower(t.pipe, t.inputs)
-	return ok
-}
-
-// said is how a user says the inputs that are random within fewer bits than they have.
-func said(inputs []bridge.Input) string {
-	var out []string
-	for _, in := range inputs {
-		if strings.Count(in.Fill, ":") > 1 && strings.HasPrefix(in.Fill, "random:") {
-			out = append(out, in.Name+"="+in.Fill)
-		}
-	}
-	return strings.Join(out, " --input ")
+	_, settings := measure.Narrower(t.pipe, t.inputs)
+	return len(settings) > 0
 }
 
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
