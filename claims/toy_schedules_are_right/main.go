@@ -35,7 +35,7 @@ func main() {
 	ctx := claim.Context()
 	tried, wrong := 0, 0
 	for _, version := range strings.Split(*versions, ",") {
-		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "dots", "totals", "pair"} {
+		for _, name := range []string{"rows", "chain", "open", "sums", "channels", "taps", "bins", "dots", "totals", "pair", "named"} {
 			g, err := bridge.Open(ctx, bridge.Options{
 				Path: filepath.Join("claims", "toy_schedules_are_right", "toys", "toys_generator.cpp"), Name: name, Threads: 2,
 				Params:    []bridge.Param{{Name: "target", Value: target}},

@@ -24,11 +24,11 @@ type loopVar struct {
 
 // stageLoops is a stage's schedule in the making.
 type stageLoops struct {
-	vars    []loopVar // innermost first, in groups of one per loop: one per level
-	names   map[string]bool
-	split   []schedule.Directive
-	partial bool // a tile may hold less than its factor wherever it is, not only at the end
-	guarded bool // a tile may hold less than its factor, at the end at least
+	vars       []loopVar // innermost first, in groups of one per loop: one per level
+	names      map[string]bool
+	directives []schedule.Directive // renames and splits
+	partial    bool                 // a tile may hold less than its factor wherever it is, not only at the end
+	guarded    bool                 // a tile may hold less than its factor, at the end at least
 }
 
 // place is where a Func ends up.
@@ -117,16 +117,31 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 	}
 }
 
+// suffixes are loop names that Halide 19 and 21 have a use of their own for: the outer part
+// of a split of x, where it is called s, is x.s, as is what the simplifier splits off the
+// value of x, and one is taken for the other. Sums over tiles of a dimension of that name
+// were added up once for each vector of the tile, those over one called max were NaN.
+var suffixes = [...]string{"s", "min", "max", "loop_min", "loop_max"}
+
 // begin lists the loops of a stage as the algorithm leaves them, except that the
-// vectorised one comes first of the pure ones around it.
+// vectorised one comes first of the pure ones around it, and those of a name that Halide
+// confuses have another.
 func (w *writer) begin(n, parent *Nest) *stageLoops {
 	st := &w.sp.stages[n.stageNumber()]
 	out := &stageLoops{names: map[string]bool{}}
 	around := parent.Bounds(n.Func).Loops(n.Stage)
-	for i, l := range st.Loops {
+	for _, l := range st.Loops {
 		out.names[l.Var] = true
+	}
+	for i, l := range st.Loops {
+		name := l.Var
+		if slices.Contains(suffixes[:], name) {
+			name = out.fresh(name)
+			out.directives = append(out.directives, schedule.Directive{Op: schedule.Rename, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
+				Vars: []string{l.Var}, New: []string{name}})
+		}
 		out.vars = append(out.vars, loopVar{
-			name: l.Var, loop: i, pure: l.Pure, there: true, whole: true,
+			name: name, loop: i, pure: l.Pure, there: true, whole: true,
 			extent: extent(around[i]), least: extent(around[i]), constant: around[i].Constant,
 			vector: i == n.VectorLoop, parallel: l.Pure && n.Parallel,
 		})
@@ -306,7 +321,7 @@ func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail st
 	inner.name = s.fresh(v.name)
 	inner.extent, inner.least, inner.parallel, inner.whole = factor, factor, false, false
 	inner.constant = tail != guard
-	s.split = append(s.split, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
+	s.directives = append(s.directives, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
 		Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{factor}, Word: tail})
 	return inner
 }

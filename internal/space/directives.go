@@ -51,7 +51,7 @@ func (w *writer) directives(f int) []schedule.Directive {
 // loops made one where Halide can, unrolling, the vector.
 func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 	name := w.sp.nodes[f].Name
-	out := st.split
+	out := st.directives
 	say := func(op schedule.Op, vars, made []string) {
 		out = append(out, schedule.Directive{Op: op, Func: name, Stage: index, Vars: vars, New: made})
 	}

@@ -188,6 +188,24 @@ public:
     }
 };
 
+// Dimensions called what Halide calls parts of loops and their bounds.
+class Named : public Generator<Named> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var s("s"), max("max");
+        RDom r(0, 3);
+        Func total("total");
+        total(s) = 0.0f;
+        total(s) += input(s + r);
+        output(s, max) = total(s) + cast<float>(max);
+        input.set_estimates({{0, 18}});
+        output.set_estimates({{0, 16}, {0, 6}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
@@ -200,3 +218,4 @@ HALIDE_REGISTER_GENERATOR(Bins, bins)
 HALIDE_REGISTER_GENERATOR(Dots, dots)
 HALIDE_REGISTER_GENERATOR(Totals, totals)
 HALIDE_REGISTER_GENERATOR(Pair, pair)
+HALIDE_REGISTER_GENERATOR(Named, named)
