@@ -54,23 +54,10 @@ func plus(a, b pipeline.Rational) pipeline.Rational {
 		return pipeline.Rational{Num: a.Num + b.Num, Den: a.Den}
 	}
 	r := pipeline.Rational{Num: a.Num*b.Den + b.Num*a.Den, Den: a.Den * b.Den}
-	if g := gcd(r.Num, r.Den); g > 1 {
+	if g := pipeline.GCD(r.Num, r.Den); g > 1 {
 		r.Num, r.Den = r.Num/g, r.Den/g
 	}
 	return r
-}
-
-func gcd(a, b int64) int64 {
-	if a < 0 {
-		a = -a
-	}
-	if b < 0 {
-		b = -b
-	}
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // through is the derivative of what a Func inlined reads, outer, after that of the

@@ -209,6 +209,14 @@ type Jacobian struct {
 // a constant. The JSON form is [num, den].
 type Rational struct{ Num, Den int64 }
 
+// GCD is the greatest common divisor of two numbers of any sign, not negative.
+func GCD(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, -a)
+}
+
 // MarshalJSON writes [num, den].
 func (r Rational) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]int64{r.Num, r.Den})

@@ -58,10 +58,13 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 // fitVectors says of all Funcs what people would of their vectors: what scatters does so
 // point by point, sums of products of short integers add up several at once, with no
 // more lanes than there are of the sums, and a vector has no more lanes than its dimension
-// has points, if a shorter one has room for these. False where nothing is said.
+// has points, if a shorter one has room for these. And of what is packed a whole period is
+// unrolled. False where nothing is said.
 func (p *plan) fitVectors() bool {
 	done := false
+	periods := p.sp.Periods(func(f int) bool { return p.place[f].Kind == space.Inline })
 	for _, f := range p.realised() {
+		done = p.wholePeriods(f, periods[f]) || done
 		if len(p.sp.Scattering(f)) > 0 {
 			p.say(f, space.Scalar, 0)
 			done = true
@@ -78,6 +81,22 @@ func (p *plan) fitVectors() bool {
 		}
 	}
 	return done
+}
+
+// wholePeriods unrolls so many vectors of f that what is packed lies as before, and the
+// channels that say where in it to begin. False where nothing is packed.
+func (p *plan) wholePeriods(f int, periods []int64) bool {
+	dim := p.vector(f)
+	if dim < 0 || periods[dim] == 1 {
+		return false
+	}
+	p.unroll(f, dim, periods[dim])
+	for _, l := range p.scalarLoops(f) {
+		if periods[l.dim] > 1 && l.extent <= periods[l.dim] {
+			p.unroll(f, l.dim, l.extent)
+		}
+	}
+	return true
 }
 
 // enoughLanes are the fewest that shorter vectors of f have and hold all points of their
