@@ -340,7 +340,11 @@ private:
         Expr body = Call::make(Int(32), "protuner_stage", all, Call::Extern);
 
         const Uses uses = uses_of(body, n.func.args());
-        for (Loop &l : stage.loops) l.chooses = uses.choosing.count(l.var) > 0;
+        for (Loop &l : stage.loops) {
+            l.chooses = uses.choosing.count(l.var) > 0;
+            auto period = uses.periods.find(l.var);
+            if (period != uses.periods.end()) l.period = period->second;
+        }
         stage.vector_size = target.natural_vector_size(uses.narrowest);
         if (s == 0) {
             for (const Expr &v : stage.values) n.bytes_per_point += v.type().bytes();

@@ -82,6 +82,7 @@ struct Loop {
     bool uses_parameter = false;  // as of Bound, where it is constant
     bool scatters = false;        // see follows_data
     bool chooses = false;         // see Uses
+    int64_t period = 0;           // see Uses; 0 where there is none
     int pure_dim = -1;
     int computed_dim = -1;
     std::optional<std::pair<int64_t, int64_t>> constant;

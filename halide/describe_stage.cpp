@@ -1,5 +1,7 @@
 #include "describe_stage.h"
 
+#include <numeric>
+
 namespace protuner::description {
 
 using namespace Halide;
@@ -85,6 +87,30 @@ class Look : public IRVisitor {
         uses.choosing.insert(v->name);
     }
 
+    void visit(const Div *op) override {
+        again_after(op->a, op->b);
+        IRVisitor::visit(op);
+    }
+    void visit(const Mod *op) override {
+        again_after(op->a, op->b);
+        IRVisitor::visit(op);
+    }
+
+    // Notes that what is divided, or what is left of it, is a matter of loops alone.
+    void again_after(const Expr &a, const Expr &b) {
+        auto divisor = as_const_int(b);
+        if (!divisor || *divisor < 2) return;
+        int64_t odd = *divisor;
+        while (odd % 2 == 0) odd /= 2;
+        if (odd == 1) return;
+        const auto loops = deciding(a);
+        if (!loops) return;
+        for (const std::string &loop : *loops) {
+            int64_t &period = uses.periods.emplace(loop, 1).first->second;
+            period = std::lcm(period, odd);
+        }
+    }
+
     // Looks at e, which so many of the points here need.
     void at(const Expr &e, double of) {
         const double whole = share;
@@ -99,26 +125,33 @@ class Look : public IRVisitor {
         op->body.accept(this);
     }
 
-    // Neither data nor parameters have a say in it.
-    bool decided_by_loops(const Expr &e) const {
-        class Others : public IRGraphVisitor {
+    // The loops that e is a matter of; none where data or parameters have a say in it.
+    std::optional<std::set<std::string>> deciding(const Expr &e) const {
+        class Variables : public IRGraphVisitor {
             using IRGraphVisitor::visit;
-            void visit(const Call *) override { any = true; }
+            void visit(const Call *) override { others = true; }
             void visit(const Variable *op) override {
-                any |= op->param.defined();
-                if (lets.contains(op->name)) include(lets.get(op->name));
+                others |= op->param.defined();
+                if (lets.contains(op->name)) {
+                    include(lets.get(op->name));
+                } else {
+                    found.insert(op->name);
+                }
             }
 
             const Scope<Expr> &lets;
 
         public:
-            bool any = false;
+            bool others = false;
+            std::set<std::string> found;
 
-            explicit Others(const Scope<Expr> &lets) : lets(lets) {}
-        } others(lets);
-        e.accept(&others);
-        return !others.any;
+            explicit Variables(const Scope<Expr> &lets) : lets(lets) {}
+        } in(lets);
+        e.accept(&in);
+        return in.others ? std::nullopt : std::optional(in.found);
     }
+
+    bool decided_by_loops(const Expr &e) const { return deciding(e).has_value(); }
 
     // For how many points i % 2 == 1 and the like hold.
     std::optional<double> share_of(const Expr &condition) const {

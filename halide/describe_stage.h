@@ -16,6 +16,9 @@ struct Uses {
     // values.
     std::map<std::string, double> points;
     std::set<std::string> choosing;    // the loops that say which of several values is taken
+    // After how many of their iterations loops divide by a constant with the same rest, where
+    // that is no power of two, its odd part.
+    std::map<std::string, int64_t> periods;
     Halide::Type narrowest;            // of more than one bit
     bool pointwise = true;             // every load is at the Func's own arguments
 };

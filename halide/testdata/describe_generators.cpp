@@ -560,6 +560,30 @@ public:
     }
 };
 
+// Three values of ten bits in each word, of which an output takes every other; and bytes of
+// three channels side by side, each with the mean of its pixel.
+class Packed : public Generator<Packed> {
+public:
+    Input<Buffer<uint32_t, 2>> words{"words"};
+    Input<Buffer<uint8_t, 1>> bytes{"bytes"};
+    Output<Buffer<uint16_t, 2>> values{"values"};
+    Output<Buffer<uint8_t, 1>> means{"means"};
+
+    void generate() {
+        Var x("x"), y("y");
+        Func value("value");
+        value(x, y) = cast<uint16_t>((words(x / 3, y) >> cast<uint32_t>(10 * (x % 3))) & 1023);
+        values(x, y) = value(2 * x + 1, y);
+        Expr pixel = 3 * (x / 3);
+        Expr sum = cast<uint16_t>(bytes(pixel)) + bytes(pixel + 1) + bytes(pixel + 2);
+        means(x) = cast<uint8_t>((bytes(x) + sum / 3) / 2);
+        words.set_estimates({{0, 128}, {0, 64}});
+        bytes.set_estimates({{0, 3072}});
+        values.set_estimates({{0, 192}, {0, 64}});
+        means.set_estimates({{0, 3072}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rounded, rounded)
@@ -580,6 +604,7 @@ HALIDE_REGISTER_GENERATOR(Predicate, predicate)
 HALIDE_REGISTER_GENERATOR(Parametric, parametric)
 HALIDE_REGISTER_GENERATOR(Types, types)
 HALIDE_REGISTER_GENERATOR(Boundary, boundary)
+HALIDE_REGISTER_GENERATOR(Packed, packed)
 HALIDE_REGISTER_GENERATOR(Gather, gather)
 HALIDE_REGISTER_GENERATOR(Scan, scan)
 HALIDE_REGISTER_GENERATOR(UnboundedInline, unbounded_inline)

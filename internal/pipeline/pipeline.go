@@ -134,7 +134,10 @@ type Loop struct {
 	// Chooses says that the loop alone decides which of several values is computed, as
 	// where each of a few channels has a formula of its own.
 	Chooses bool `json:"chooses,omitempty"`
-	PureDim int  `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
+	// Period is after how many iterations the loop, divided by constants, leaves the same
+	// rest, as where three channels lie side by side in a row; its odd part, 0 where that is 1.
+	Period  int64 `json:"period,omitempty"`
+	PureDim int   `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
 	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
 	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
 	// Max(d) of the region computed.

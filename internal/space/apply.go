@@ -100,6 +100,7 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 			w.block(st, n)
 		case !w.onePoint(n):
 			st.vectorised().vectorise = true
+			w.longerVectors(st, n, parent)
 			w.shorterVectors(st, n)
 			w.dot(st, n)
 		}
@@ -289,7 +290,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		size := n.Size[v.loop]
 		factor := ceilDiv(v.extent, size)
 		if lanes := last.Size[v.loop]; v.vector {
-			factor = ceilDiv(factor, lanes) * lanes
+			factor = w.wholeBlocks(n.Func, st.Loops[v.loop].PureDim, lanes, ceilDiv(factor, lanes)*lanes)
 		} else {
 			factor = max(factor, lanes)
 		}
@@ -383,6 +384,21 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		}
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
+}
+
+// wholeBlocks is a tile of so many points along the vector's dimension, larger by an eighth at
+// most where that makes it blocks of several vectors with nothing left over: else the next
+// tile begins anywhere in what a block of three is for (see Periods).
+func (w *writer) wholeBlocks(f, dim int, lanes, points int64) int64 {
+	for _, b := range w.state.blocks {
+		if b.Func == f && b.Dim == dim {
+			block := lanes * b.Factor
+			if whole := ceilDiv(points, block) * block; whole-points <= points/8 {
+				return whole
+			}
+		}
+	}
+	return points
 }
 
 func rank(v loopVar) int {

@@ -1,6 +1,11 @@
 package space
 
-import "github.com/protuner/protuner/internal/pipeline"
+import (
+	"slices"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+)
 
 // mostPeriod is how long a period is at most that a loop is written out for.
 const mostPeriod = 7
@@ -46,25 +51,79 @@ func (sp *Space) Periods(inlined func(f int) bool) [][]int64 {
 // periodOf is after how many iterations of a loop what a stage loads is packed as before,
 // where within gives the periods of producers that are inlined.
 func periodOf(st *pipeline.Stage, loop int, within func(f int) []int64) int64 {
-	period := int64(1)
+	period := max(st.Loops[loop].Period, 1)
 	for e := range st.Edges {
 		inside := within(st.Edges[e].Producer)
 		for j := range st.Edges[e].Jacobians {
-			for dim, row := range st.Edges[e].Jacobians[j].Coeffs {
-				step := row[loop]
-				if step.Num == 0 || step.Den == 0 {
-					continue // it does not move, or nobody knows how
+			coeffs := st.Edges[e].Jacobians[j].Coeffs
+			for dim := range min(len(coeffs), len(inside)) {
+				step := coeffs[dim][loop]
+				if inside[dim] == 1 || step.Num == 0 || step.Den == 0 {
+					continue // nothing is packed, it does not move, or nobody knows how
 				}
 				common := pipeline.GCD(step.Num, step.Den)
 				num, den := step.Num/common, step.Den/common
-				period = lcm(period, den)
-				if dim < len(inside) {
-					period = lcm(period, den*(inside[dim]/pipeline.GCD(num, inside[dim])))
-				}
+				period = lcm(period, den*(inside[dim]/pipeline.GCD(num, inside[dim])))
 			}
 		}
 	}
 	return period
+}
+
+// isPacked holds where any loop has a period.
+func (sp *Space) isPacked() bool {
+	return slices.ContainsFunc(sp.stages, func(st stage) bool {
+		return slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.Period > 1 })
+	})
+}
+
+// longerVectors makes one vector of several that are unrolled where they are whole periods:
+// where its length is a multiple of the period, Halide divides lanes that it knows, and finds
+// that they are rows of words repeated; of vectors one by one it gathers some. What may be
+// left over is not guarded, nor may anything be computed for each of them.
+func (w *writer) longerVectors(s *stageLoops, n, around *Nest) {
+	if !w.sp.packed || len(around.Children) > 1 || len(around.StoreAt) > 0 {
+		return
+	}
+	at := slices.IndexFunc(s.vars, func(v loopVar) bool { return v.vectorise })
+	vector := s.vars[at]
+	same := func(v loopVar) bool { return v.loop == vector.loop && v.there }
+	next := at + 1 + slices.IndexFunc(s.vars[at+1:], same)
+	made := func(name string) int {
+		return slices.IndexFunc(s.directives, func(d schedule.Directive) bool { return d.Op == schedule.Split && d.New[1] == name })
+	}
+	if next == at || !s.vars[next].unrolled || made(vector.name) < 0 || made(s.vars[next].name) < 0 {
+		return
+	}
+	several := s.vars[next]
+	outer := slices.IndexFunc(s.vars[next+1:], same)
+	lanes := vector.extent * several.extent
+	inlined := func(f int) bool { return !w.state.root.computes(f) }
+	period := w.sp.Periods(inlined)[n.Func][w.sp.stages[n.stageNumber()].Loops[vector.loop].PureDim]
+	one, all := &s.directives[made(vector.name)], &s.directives[made(several.name)]
+	if period == 1 || several.extent%period != 0 || one.Word == guard || all.Word == guard {
+		return
+	}
+	switch {
+	case one.Vars[0] == several.name && all.Ints[0] == lanes:
+		// A tile of so many vectors, which is not cut into them.
+		s.directives = slices.Delete(s.directives, made(vector.name), made(vector.name)+1)
+		several.extent, several.vectorise, several.unrolled = lanes, true, false
+		s.vars[at] = several
+	case one.Vars[0] == all.Vars[0] && outer >= 0 && lanes <= s.vars[next+1+outer].least:
+		// A block (see block) of vectors that the loop around has more of.
+		one.Ints = []int64{lanes}
+		s.directives = slices.Delete(s.directives, made(several.name), made(several.name)+1)
+		s.vars[at].extent, s.vars[at].least = lanes, lanes
+	default:
+		return
+	}
+	s.vars = slices.Delete(s.vars, next, next+1)
+}
+
+// computes says whether f is computed somewhere inside the level.
+func (n *Nest) computes(f int) bool {
+	return slices.ContainsFunc(n.Children, func(c *Nest) bool { return c.Func == f || c.computes(f) })
 }
 
 // lcm is 1 beyond what any period of interest is, so that it never overflows.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
@@ -95,5 +96,42 @@ func TestVectorsOfInterleavedOutputs(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), Defaults(2))
 	if got := sp.VectorDims(0); !slices.Equal(got, []int{0}) {
 		t.Errorf("the output of camera_pipe has vectors along %v", got)
+	}
+}
+
+// Rows of four floats are short vectors by the estimates where those are what lies along
+// something that is read, and the only thing; of an output, too.
+func TestShortByEstimates(t *testing.T) {
+	one, none := pipeline.Rational{Num: 1, Den: 1}, pipeline.Rational{Num: 0, Den: 1}
+	along := [][]pipeline.Rational{{one, none}, {none, one}}
+	across := [][]pipeline.Rational{{none, one}, {one, none}}
+	for _, c := range []struct {
+		name   string
+		width  int64
+		sized  bool
+		coeffs [][]pipeline.Rational
+		want   int64
+	}{
+		{"rows", 4, true, along, 4},
+		{"rows of six", 6, true, along, 0},
+		{"long rows", 16, true, along, 0},
+		{"columns", 4, true, across, 0},
+		{"no version for the estimates", 4, false, along, 0},
+	} {
+		p := toy(c.width, 64, 0)
+		for f := range p.Funcs {
+			p.Funcs[f].VectorSize, p.Funcs[f].Stages[0].VectorSize = 8, 8
+			p.Funcs[f].Stages[0].Features[slices.Index(pipeline.FeatureTypes[:], "float")] = 1
+		}
+		p.Funcs[0].Stages[0].Edges[0].Jacobians = []pipeline.Jacobian{{Count: 1, Coeffs: c.coeffs}}
+		o := Defaults(2)
+		o.Sized = c.sized
+		sp := newSpace(t, p, o)
+		if got := sp.nodes[0].short; got != c.want {
+			t.Errorf("%s: vectors of %d lanes, not %d", c.name, got, c.want)
+		}
+		if dims := sp.VectorDims(0); c.want > 0 && !slices.Equal(dims, []int{0, 1}) {
+			t.Errorf("%s: vectors along %v", c.name, dims)
+		}
 	}
 }

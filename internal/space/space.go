@@ -29,6 +29,7 @@ type Space struct {
 	nodes  []node            // parallel to p.Funcs
 	stages []stage
 	words  int   // of a set of Funcs
+	packed bool  // see isPacked
 	root   *site // bounds of every Func at root
 	atRoot []atomic.Pointer[Bound]
 	levels []atomic.Pointer[computed] // at root, by Func: lists
@@ -256,6 +257,7 @@ func (sp *Space) derive() {
 		sp.stages[i].unrolled = sp.unrollLimit(&sp.stages[i])
 	}
 	sp.findChosen()
+	sp.packed = sp.isPacked()
 }
 
 // unrollLimit is how many vectors of a stage are unrolled at most.
@@ -278,18 +280,37 @@ func (sp *Space) UnrollLimit(f, stage int) int64 {
 // leastShort is how many lanes a short vector has at least.
 const leastShort = 4
 
+// shortBits is how long a short vector is at least along a dimension whose extent only a
+// version for the estimated sizes knows: shorter ones fill no register.
+const shortBits = 128
+
 // findShort is how many lanes vectors along the first dimension have where that is short:
-// all of it, a power of two that is known when compiling.
+// all of it, a power of two that is known when compiling, or by the estimates where what is
+// read lies along it and along no other dimension.
 func (sp *Space) findShort(f int) int64 {
 	n := &sp.nodes[f]
-	if !sp.o.ShortVectors || n.Output || n.Extern || n.dims < 2 {
+	if !sp.o.ShortVectors || n.Extern || n.dims < 2 {
 		return 0
 	}
 	first := sp.root.bounds(f).Computed(0)
-	if e := extent(first); first.Constant && e >= leastShort && e < int64(n.VectorSize) && e&(e-1) == 0 {
+	e := extent(first)
+	if e < leastShort || e >= int64(n.VectorSize) || e&(e-1) != 0 {
+		return 0
+	}
+	if first.Constant && !n.Output || sp.o.Sized && sp.readAlongFirst(n, e) {
 		return e
 	}
 	return 0
+}
+
+// readAlongFirst holds where a stage reads what lies along the first dimension alone, and so
+// many points of that fill a register.
+func (sp *Space) readAlongFirst(n *node, points int64) bool {
+	return slices.ContainsFunc(n.Stages, func(st pipeline.Stage) bool {
+		_, widest := st.Widths()
+		loop := st.PureLoop(0)
+		return loop >= 0 && points*int64(widest) >= shortBits && readsRows(&st, loop)
+	})
 }
 
 // lanes is how many lanes vectors along dimension d have where so many are natural.
@@ -336,8 +357,13 @@ func (sp *Space) findVectorDims(f int) []int {
 	}
 	if dims = full; n.Output {
 		dims = n.InnermostDims
-		if sp.o.ShortVectors && !slices.ContainsFunc(dims, func(d int) bool { return slices.Contains(full, d) }) {
-			dims = append(full, dims...)
+		others := slices.DeleteFunc(slices.Clone(full), func(d int) bool { return slices.Contains(n.InnermostDims, d) })
+		switch {
+		case !sp.o.ShortVectors:
+		case len(others) == len(full):
+			dims = append(others, dims...)
+		case n.short > 0:
+			dims = slices.Concat(dims, others)
 		}
 	}
 	if len(dims) == 0 {

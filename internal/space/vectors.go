@@ -151,10 +151,10 @@ func (sp *Space) findAcross(f int) []int64 {
 }
 
 // readsRows holds where a stage reads something along a loop point by point in memory,
-// nothing that moves along it otherwise, and nothing so along a loop over points.
+// nothing that moves along it otherwise, and nothing so along another loop over points.
 func readsRows(st *pipeline.Stage, loop int) bool {
 	for i, l := range st.Loops {
-		if !l.RVar && readsDensely(st, i) {
+		if i != loop && !l.RVar && readsDensely(st, i) {
 			return false
 		}
 	}
