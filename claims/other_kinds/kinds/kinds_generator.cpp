@@ -666,8 +666,110 @@ public:
     }
 };
 
+// Six pixels of ten bits in four words, to planes of sixteen bits.
+class TenBits : public Generator<TenBits> {
+public:
+    Input<Buffer<uint32_t, 2>> input{"input"};
+    Output<Buffer<uint16_t, 2>> luma{"luma"};
+    Output<Buffer<uint16_t, 3>> chroma{"chroma"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        // The k-th of a group's twelve values: Cb Y Cr Y ... three to a word.
+        Func value("value");
+        value(x, y) = cast<uint16_t>((input(x / 3, y) >> cast<uint32_t>(10 * (x % 3))) & 1023);
+        luma(x, y) = value(2 * x + 1, y) << 6;
+        chroma(x, y, c) = value(4 * x + 2 * c, y) << 6;
+        input.set_estimates({{0, 1280}, {0, 1080}});
+        luma.set_estimates({{0, 1920}, {0, 1080}});
+        chroma.set_estimates({{0, 960}, {0, 1080}, {0, 2}});
+        if (using_autoscheduler()) return;
+        Var xo("xo"), xi("xi");
+        luma.split(x, xo, xi, 48).vectorize(xi).parallel(y, 16);
+        chroma.bound(c, 0, 2).reorder(x, c, y).split(x, xo, xi, 48).vectorize(xi).parallel(y, 16);
+    }
+};
+
+// A sparse matrix of blocks of 4 x 4, eight to a row of blocks, times a vector.
+class BlockRows : public Generator<BlockRows> {
+public:
+    Input<Buffer<float, 4>> blocks{"blocks"};
+    Input<Buffer<int32_t, 2>> column{"column"};
+    Input<Buffer<float, 2>> v{"v"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var i("i"), b("b");
+        RDom r(0, 4, 0, 8);
+        Func sum("sum");
+        sum(i, b) = 0.f;
+        sum(i, b) += blocks(i, r.x, r.y, b) * v(r.x, clamp(column(r.y, b), 0, 16383));
+        output(i, b) = sum(i, b);
+        blocks.set_estimates({{0, 4}, {0, 4}, {0, 8}, {0, 16384}});
+        column.set_estimates({{0, 8}, {0, 16384}});
+        v.set_estimates({{0, 4}, {0, 16384}});
+        output.set_estimates({{0, 4}, {0, 16384}});
+        if (using_autoscheduler()) return;
+        output.bound(i, 0, 4).vectorize(i, 4).parallel(b, 512);
+        sum.compute_at(output, b).vectorize(i, 4).update().reorder(i, r.x, r.y).vectorize(i, 4).unroll(r.x);
+    }
+};
+
+// Pictures of four floats a pixel, smoothed by rows and columns.
+class RgbaBlur : public Generator<RgbaBlur> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<float, 3>> output{"output"};
+
+    void generate() {
+        Var c("c"), x("x"), y("y");
+        Func in = BoundaryConditions::repeat_edge(input, {{Expr(), Expr()}, {0, input.dim(1).extent()}, {0, input.dim(2).extent()}});
+        Func h("h");
+        h(c, x, y) = (in(c, x - 2, y) + 4.f * in(c, x - 1, y) + 6.f * in(c, x, y) + 4.f * in(c, x + 1, y) + in(c, x + 2, y)) / 16.f;
+        output(c, x, y) = (h(c, x, y - 2) + 4.f * h(c, x, y - 1) + 6.f * h(c, x, y) + 4.f * h(c, x, y + 1) + h(c, x, y + 2)) / 16.f;
+        input.set_estimates({{0, 4}, {0, 1280}, {0, 720}});
+        output.set_estimates({{0, 4}, {0, 1280}, {0, 720}});
+        if (using_autoscheduler()) return;
+        Var yo("yo"), yi("yi");
+        output.bound(c, 0, 4).split(y, yo, yi, 32).parallel(yo).vectorize(c, 4).unroll(x, 4);
+        h.store_at(output, yo).compute_at(output, yi).vectorize(c, 4).unroll(x, 4);
+    }
+};
+
+// Complex matrices of 3 x 3 times vectors of three, at each point of a lattice, summed over four ways.
+class Links : public Generator<Links> {
+public:
+    Input<Buffer<float, 5>> links{"links"};
+    Input<Buffer<float, 3>> field{"field"};
+    Output<Buffer<float, 3>> output{"output"};
+
+    void generate() {
+        Var s("s"), a("a"), c("c");
+        RDom r(0, 3, 0, 4);
+        Func sum("sum");
+        Expr at = s + select(r.y == 0, 1, r.y == 1, 8, r.y == 2, 64, 512);
+        Expr lr = links(s, 0, a, r.x, r.y), li = links(s, 1, a, r.x, r.y);
+        Expr fr = field(at, 0, r.x), fi = field(at, 1, r.x);
+        sum(s, a) = Tuple(0.f, 0.f);
+        sum(s, a) = Tuple(sum(s, a)[0] + lr * fr - li * fi, sum(s, a)[1] + lr * fi + li * fr);
+        output(s, c, a) = select(c == 0, sum(s, a)[0], sum(s, a)[1]);
+        links.set_estimates({{0, 32768}, {0, 2}, {0, 3}, {0, 3}, {0, 4}});
+        field.set_estimates({{0, 33280}, {0, 2}, {0, 3}});
+        output.set_estimates({{0, 32768}, {0, 2}, {0, 3}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        Var so("so"), si("si");
+        output.bound(c, 0, 2).bound(a, 0, 3).split(s, so, si, vec).reorder(si, c, a, so).vectorize(si).unroll(c).unroll(a).parallel(so, 64);
+        sum.compute_at(output, so).vectorize(s, vec).unroll(a).update().reorder(s, a, r.x, r.y).vectorize(s, vec).unroll(a).unroll(r.x).unroll(r.y);
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(TenBits, ten_bits)
+HALIDE_REGISTER_GENERATOR(BlockRows, block_rows)
+HALIDE_REGISTER_GENERATOR(RgbaBlur, rgba_blur)
+HALIDE_REGISTER_GENERATOR(Links, links)
 HALIDE_REGISTER_GENERATOR(QAdd, q_add)
 HALIDE_REGISTER_GENERATOR(Deposit, deposit)
 HALIDE_REGISTER_GENERATOR(Rope, rope)
