@@ -290,7 +290,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		size := n.Size[v.loop]
 		factor := ceilDiv(v.extent, size)
 		if lanes := last.Size[v.loop]; v.vector {
-			factor = w.wholeBlocks(n.Func, st.Loops[v.loop].PureDim, lanes, ceilDiv(factor, lanes)*lanes)
+			factor = w.wholeBlocks(n.Func, st.Loops[v.loop].PureDim, lanes, ceilDiv(factor, lanes)*lanes, v.extent)
 		} else {
 			factor = max(factor, lanes)
 		}
@@ -386,14 +386,15 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 	s.vars = slices.Insert(s.vars, 0, inner...)
 }
 
-// wholeBlocks is a tile of so many points along the vector's dimension, larger by an eighth at
-// most where that makes it blocks of several vectors with nothing left over: else the next
-// tile begins anywhere in what a block of three is for (see Periods).
-func (w *writer) wholeBlocks(f, dim int, lanes, points int64) int64 {
+// wholeBlocks is a tile of so many points along the vector's dimension, of which there are
+// extent, larger by an eighth at most where that makes it blocks of several vectors with
+// nothing left over: else the next tile begins anywhere in what a block of three is for (see
+// Periods).
+func (w *writer) wholeBlocks(f, dim int, lanes, points, extent int64) int64 {
 	for _, b := range w.state.blocks {
 		if b.Func == f && b.Dim == dim {
 			block := lanes * b.Factor
-			if whole := ceilDiv(points, block) * block; whole-points <= points/8 {
+			if whole := ceilDiv(points, block) * block; whole <= min(points+points/8, extent) {
 				return whole
 			}
 		}

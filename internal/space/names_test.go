@@ -1,0 +1,21 @@
+package space
+
+import (
+	"strings"
+	"testing"
+)
+
+// No loop is called what Halide has a name of its own for.
+func TestNamesOfLoops(t *testing.T) {
+	p := toy(96, 8, 0)
+	for f := range p.Funcs {
+		p.Funcs[f].Args = []string{"s", "y"}
+		p.Funcs[f].Stages[0].Loops[0].Var = "s"
+	}
+	sp := newSpace(t, p, Defaults(2))
+	got := stateOf(t, sp, "a compute root vector s\na tasks [48,8]\nb compute a [48,1] vector s\n").Schedule().String()
+	want := "a.rename(s, si)\na.split(si, si, sii, 48, shift_inwards)\n"
+	if !strings.Contains(got, want) || !strings.Contains(got, "b.rename(s, si)\n") || !strings.Contains(got, "b.compute_at(a, ") {
+		t.Errorf("no %sin\n%s", want, got)
+	}
+}
