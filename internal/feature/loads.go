@@ -53,11 +53,7 @@ func plus(a, b pipeline.Rational) pipeline.Rational {
 	case a.Den == b.Den:
 		return pipeline.Rational{Num: a.Num + b.Num, Den: a.Den}
 	}
-	r := pipeline.Rational{Num: a.Num*b.Den + b.Num*a.Den, Den: a.Den * b.Den}
-	if g := pipeline.GCD(r.Num, r.Den); g > 1 {
-		r.Num, r.Den = r.Num/g, r.Den/g
-	}
-	return r
+	return pipeline.Rational{Num: a.Num*b.Den + b.Num*a.Den, Den: a.Den * b.Den}.Reduced()
 }
 
 // through is the derivative of what a Func inlined reads, outer, after that of the

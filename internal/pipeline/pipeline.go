@@ -212,6 +212,14 @@ type Jacobian struct {
 // a constant. The JSON form is [num, den].
 type Rational struct{ Num, Den int64 }
 
+// Reduced is r in lowest terms.
+func (r Rational) Reduced() Rational {
+	if g := GCD(r.Num, r.Den); g > 1 {
+		r.Num, r.Den = r.Num/g, r.Den/g
+	}
+	return r
+}
+
 // GCD is the greatest common divisor of two numbers of any sign, not negative.
 func GCD(a, b int64) int64 {
 	for b != 0 {

@@ -64,7 +64,9 @@ func (p *plan) fitVectors() bool {
 	done := false
 	periods := p.sp.Periods(func(f int) bool { return p.place[f].Kind == space.Inline })
 	for _, f := range p.realised() {
-		done = p.wholePeriods(f, periods[f]) || done
+		if periods != nil {
+			done = p.wholePeriods(f, periods[f]) || done
+		}
 		if len(p.sp.Scattering(f)) > 0 {
 			p.say(f, space.Scalar, 0)
 			done = true

@@ -15,8 +15,12 @@ const mostPeriod = 7
 // Where as many vectors are unrolled Halide knows which value each lane takes, loads words and
 // shuffles them; else it gathers lane by lane. Funcs that are inlined, as inlined says, count
 // where they are read. Lengths of vectors are powers of two, so periods are odd; 1 where there
-// is none, or a longer one than mostPeriod.
+// is none, or a longer one than mostPeriod. Nil where nothing is packed at all, as in most
+// pipelines.
 func (sp *Space) Periods(inlined func(f int) bool) [][]int64 {
+	if !sp.packed {
+		return nil
+	}
 	points := make([][]int64, len(sp.nodes)) // in points, producers before those that read them
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]
@@ -61,9 +65,8 @@ func periodOf(st *pipeline.Stage, loop int, within func(f int) []int64) int64 {
 				if inside[dim] == 1 || step.Num == 0 || step.Den == 0 {
 					continue // nothing is packed, it does not move, or nobody knows how
 				}
-				common := pipeline.GCD(step.Num, step.Den)
-				num, den := step.Num/common, step.Den/common
-				period = lcm(period, den*(inside[dim]/pipeline.GCD(num, inside[dim])))
+				step = step.Reduced()
+				period = lcm(period, step.Den*(inside[dim]/pipeline.GCD(step.Num, inside[dim])))
 			}
 		}
 	}
@@ -92,28 +95,32 @@ func (w *writer) longerVectors(s *stageLoops, n, around *Nest) {
 	made := func(name string) int {
 		return slices.IndexFunc(s.directives, func(d schedule.Directive) bool { return d.Op == schedule.Split && d.New[1] == name })
 	}
-	if next == at || !s.vars[next].unrolled || made(vector.name) < 0 || made(s.vars[next].name) < 0 {
+	if next == at || !s.vars[next].unrolled {
 		return
 	}
 	several := s.vars[next]
+	one, all := made(vector.name), made(several.name)
+	if one < 0 || all < 0 {
+		return
+	}
 	outer := slices.IndexFunc(s.vars[next+1:], same)
 	lanes := vector.extent * several.extent
 	inlined := func(f int) bool { return !w.state.root.computes(f) }
 	period := w.sp.Periods(inlined)[n.Func][w.sp.stages[n.stageNumber()].Loops[vector.loop].PureDim]
-	one, all := &s.directives[made(vector.name)], &s.directives[made(several.name)]
-	if period == 1 || several.extent%period != 0 || one.Word == guard || all.Word == guard {
+	toOne, toAll := &s.directives[one], &s.directives[all]
+	if period == 1 || several.extent%period != 0 || toOne.Word == guard || toAll.Word == guard {
 		return
 	}
 	switch {
-	case one.Vars[0] == several.name && all.Ints[0] == lanes:
+	case toOne.Vars[0] == several.name && toAll.Ints[0] == lanes:
 		// A tile of so many vectors, which is not cut into them.
-		s.directives = slices.Delete(s.directives, made(vector.name), made(vector.name)+1)
+		s.directives = slices.Delete(s.directives, one, one+1)
 		several.extent, several.vectorise, several.unrolled = lanes, true, false
 		s.vars[at] = several
-	case one.Vars[0] == all.Vars[0] && outer >= 0 && lanes <= s.vars[next+1+outer].least:
+	case toOne.Vars[0] == toAll.Vars[0] && outer >= 0 && lanes <= s.vars[next+1+outer].least:
 		// A block (see block) of vectors that the loop around has more of.
-		one.Ints = []int64{lanes}
-		s.directives = slices.Delete(s.directives, made(several.name), made(several.name)+1)
+		toOne.Ints = []int64{lanes}
+		s.directives = slices.Delete(s.directives, all, all+1)
 		s.vars[at].extent, s.vars[at].least = lanes, lanes
 	default:
 		return

@@ -297,7 +297,7 @@ func (sp *Space) findShort(f int) int64 {
 	if e < leastShort || e >= int64(n.VectorSize) || e&(e-1) != 0 {
 		return 0
 	}
-	if first.Constant && !n.Output || sp.o.Sized && sp.readAlongFirst(n, e) {
+	if first.Constant && !n.Output || sp.o.Sized && n.readAlongFirst(e) {
 		return e
 	}
 	return 0
@@ -305,7 +305,7 @@ func (sp *Space) findShort(f int) int64 {
 
 // readAlongFirst holds where a stage reads what lies along the first dimension alone, and so
 // many points of that fill a register.
-func (sp *Space) readAlongFirst(n *node, points int64) bool {
+func (n *node) readAlongFirst(points int64) bool {
 	return slices.ContainsFunc(n.Stages, func(st pipeline.Stage) bool {
 		_, widest := st.Widths()
 		loop := st.PureLoop(0)
@@ -359,8 +359,7 @@ func (sp *Space) findVectorDims(f int) []int {
 		dims = n.InnermostDims
 		others := slices.DeleteFunc(slices.Clone(full), func(d int) bool { return slices.Contains(n.InnermostDims, d) })
 		switch {
-		case !sp.o.ShortVectors:
-		case len(others) == len(full):
+		case sp.o.ShortVectors && len(others) == len(full):
 			dims = append(others, dims...)
 		case n.short > 0:
 			dims = slices.Concat(dims, others)

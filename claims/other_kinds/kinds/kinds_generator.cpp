@@ -736,7 +736,8 @@ public:
     }
 };
 
-// Complex matrices of 3 x 3 times vectors of three, at each point of a lattice, summed over four ways.
+// Complex matrices of 3 x 3 times vectors of three, at each point of a lattice, summed over
+// four ways.
 class Links : public Generator<Links> {
 public:
     Input<Buffer<float, 5>> links{"links"};
