@@ -240,10 +240,17 @@ private:
         catch_errors(loaded);
         auto entry = (EntryPoint)dlsym(loaded, kEntry);
         if (!entry) throw Failure(status::infra_failed, "the reference has no entry point");
+        GuardedMemory memory(loaded);
+        DataSet data = make_data_set(entry, arguments(), path);
+        if (!memory.intact()) {
+            throw Failure(status::wrong_output, "the algorithm writes outside the memory of what it computes in between, "
+                                                "without any schedule: does it promise (unsafe_promise_clamped) what "
+                                                "does not hold?");
+        }
         send_message(fd_, Json::object()
                               .set("type", "referenced")
                               .set("id", id_)
-                              .set("data", make_data_set(entry, arguments(), path).to_json())
+                              .set("data", data.to_json())
                               .set("lower_ns", lower_ns_)
                               .set("link_ns", link_ns_));
     }

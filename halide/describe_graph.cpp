@@ -309,6 +309,7 @@ private:
             l.rvar = dim.is_rvar();
             l.min = in.min;
             l.max = in.max;
+            if (l.rvar) l.along = written_along(n.func, definition(n, s), l.var);
             for (const Expr &e : n.stages[s].args) l.scatters = l.scatters || follows_data(e, l.var);
             for (int d = 0; d < n.func.dimensions(); d++) {
                 if (l.var == n.func.args()[d]) l.pure_dim = d;

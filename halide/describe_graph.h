@@ -83,6 +83,7 @@ struct Loop {
     bool scatters = false;        // see follows_data
     bool chooses = false;         // see Uses
     int64_t period = 0;           // see Uses; 0 where there is none
+    int along = -1;               // see written_along
     int pure_dim = -1;
     int computed_dim = -1;
     std::optional<std::pair<int64_t, int64_t>> constant;

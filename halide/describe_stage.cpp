@@ -310,6 +310,33 @@ public:
         : FindLoad(lets), args(args), own(d < args.size() ? args[d] : "") {}
 };
 
+// Finds where a Func is called.
+class FindCalls : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+
+    void visit(const Call *op) override {
+        if (op->call_type == Call::Halide && op->name == func) places.push_back(op->args);
+        IRGraphVisitor::visit(op);
+    }
+
+    const std::string &func;
+
+public:
+    std::vector<std::vector<Expr>> places;
+
+    explicit FindCalls(const std::string &func) : func(func) {}
+};
+
+// Whether the difference of two coordinates is a constant other than 0, or so many times a
+// number that is not 0.
+bool never_zero(const Expr &difference, const std::string &not_zero) {
+    const Expr e = simplify(difference);
+    if (auto c = as_const_int(e)) return *c != 0;
+    const Mul *m = e.as<Mul>();
+    const Variable *v = m && as_const_int(m->b) ? m->a.as<Variable>() : e.as<Variable>();
+    return v && v->name == not_zero;
+}
+
 // Far more than the definitions of ordinary pipelines, far less than takes long.
 constexpr double kMaxTree = 1e6;
 
@@ -415,6 +442,36 @@ bool follows_data(const Expr &coordinate, const std::string &loop) {
     FindLookup find(loop);
     substitute_in_all_lets(coordinate).accept(&find);
     return find.found;
+}
+
+int written_along(const Function &f, const Definition &def, const std::string &loop) {
+    const std::string apart = unique_name("apart");
+    std::map<std::string, Expr> other = {{loop, Variable::make(Int(32), loop) + Variable::make(Int(32), apart)}};
+    for (const Dim &dim : def.schedule().dims()) {
+        if (dim.var == loop) break;
+        if (dim.is_rvar()) other[dim.var] = Variable::make(Int(32), unique_name(dim.var));
+    }
+    int along = -1;
+    for (size_t d = 0; d < def.args().size(); d++) {
+        if (!expr_uses_var(def.args()[d], loop)) continue;
+        if (along >= 0 || expr_uses_var(simplify(def.args()[d] - Variable::make(Int(32), loop)), loop)) return -1;
+        along = (int)d;
+    }
+    if (along < 0) return -1;
+    FindCalls calls(f.name());
+    for (const std::vector<Expr> &parts : {def.args(), def.values(), std::vector<Expr>{def.predicate()}}) {
+        for (const Expr &e : parts) substitute_in_all_lets(e).accept(&calls);
+    }
+    calls.places.push_back(def.args());
+    for (const std::vector<Expr> &place : calls.places) {
+        bool apart_here = false;
+        for (size_t d = 0; d < place.size(); d++) {
+            const Expr there = substitute(other, substitute_in_all_lets(place[d]));
+            apart_here = apart_here || never_zero(there - def.args()[d], apart);
+        }
+        if (!apart_here) return -1;
+    }
+    return along;
 }
 
 bool find_affine(const std::string &func, const Stage &stage, Bound *b) {

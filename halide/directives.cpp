@@ -301,6 +301,8 @@ void Scheduler::apply_one(const Json &d) {
         stage().unroll(in_stage().loop(vars[0]));
     } else if (op == "atomic") {
         stage().atomic(d.bool_or("flag", false));
+    } else if (op == "allow_race_conditions") {
+        stage().allow_race_conditions();
     } else if (op == "compute_with") {
         LoopLevel with = level(true);
         stage().compute_with(with, align_strategy(d));

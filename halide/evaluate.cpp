@@ -81,7 +81,7 @@ public:
     void run() {
         load();
         pin(job_.items_or_empty("cpus"));
-        bench_ = std::make_unique<Bench>(entry_, data_);
+        bench_ = std::make_unique<Bench>(library_, entry_, data_);
         int64_t check_ns = job_["check"].is_null() ? 0 : check(job_["check"]);
         answer(Json::object()
                    .set("type", "built")
@@ -97,6 +97,7 @@ private:
     int fd_;
     int64_t id_;
     DataSet data_;
+    void *library_ = nullptr;
     EntryPoint entry_ = nullptr;
     std::unique_ptr<Bench> bench_;
     bool checked_ = true;  // at the size that is timed; false where a check was asked for
@@ -108,11 +109,11 @@ private:
 
     void load() {
         std::string path = job_["library"].as_string();
-        void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         unlink(path.c_str());
-        if (!library) throw Failure(status::infra_failed, std::string("cannot load the candidate: ") + dlerror());
-        catch_errors(library);
-        entry_ = (EntryPoint)dlsym(library, job_["entry"].as_string().c_str());
+        if (!library_) throw Failure(status::infra_failed, std::string("cannot load the candidate: ") + dlerror());
+        catch_errors(library_);
+        entry_ = (EntryPoint)dlsym(library_, job_["entry"].as_string().c_str());
         if (!entry_) throw Failure(status::infra_failed, "the candidate has no entry point");
         size_t outputs = 0;
         for (const auto &s : data_.slots) outputs += s.argument.output;
@@ -140,7 +141,7 @@ private:
 
     int64_t warm_up(int64_t hopeless_ns) {
         Limit limit(ITIMER_REAL, hopeless_ns);  // it has the host to itself
-        return bench_->once();
+        return bench_->once_guarded();
     }
 
     void time(const Json &message) {

@@ -1,6 +1,7 @@
 #include "harness.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -20,7 +21,10 @@ namespace {
 
 // Wider than any vector, so that an overrun by one store is seen.
 constexpr size_t kGuard = 256;
-constexpr uint8_t kGuardByte = 0x5a;
+// Rows of a tile that is not full, as far as that goes: what is beyond breaks the heap.
+constexpr size_t kBeside = 4096;
+// As a number of any type so small that what is added to it shows.
+constexpr uint8_t kGuardByte = 3;
 // Halide's own Buffer aligns to 128 bytes; timings of ahead-of-time builds rest on it.
 constexpr size_t kAlignment = 128;
 
@@ -48,6 +52,37 @@ void keep_memory() {
     // Through a volatile, for a compiler may leave out what is only allocated and freed.
     void *volatile image = malloc(31 << 20);
     free(image);
+}
+
+std::atomic<bool> overrun;
+
+void zone(uint8_t *at, size_t n) {
+    memset(at, kGuardByte, n);
+}
+
+bool is_intact(const uint8_t *at, size_t n) {
+    return std::all_of(at, at + n, [](uint8_t b) { return b == kGuardByte; });
+}
+
+// A zone, at whose beginning the size stands, the memory, a zone.
+void *guarded_malloc(void *, size_t n) {
+    size_t whole = (kGuard + n + kBeside + kAlignment - 1) / kAlignment * kAlignment;
+    auto *memory = (uint8_t *)aligned_alloc(kAlignment, whole);
+    if (!memory) return nullptr;
+    zone(memory, kGuard);
+    zone(memory + kGuard + n, kBeside);
+    memcpy(memory, &n, sizeof n);
+    return memory + kGuard;
+}
+
+void guarded_free(void *, void *p) {
+    if (!p) return;
+    uint8_t *memory = (uint8_t *)p - kGuard;
+    size_t n;
+    memcpy(&n, memory, sizeof n);
+    // The size is not to be trusted where what stands beside it is not.
+    if (!is_intact(memory + sizeof n, kGuard - sizeof n) || !is_intact((uint8_t *)p + n, kBeside)) overrun = true;
+    free(memory);
 }
 
 [[noreturn]] void fail(int code) {
@@ -86,6 +121,25 @@ void catch_errors(void *library) {
     if (set) set(remember_error);
 }
 
+GuardedMemory::GuardedMemory(void *library)
+    : set_malloc_((Malloc(*)(Malloc))dlsym(library, "halide_set_custom_malloc")),
+      set_free_((Free(*)(Free))dlsym(library, "halide_set_custom_free")) {
+    overrun = false;
+    if (!set_malloc_ || !set_free_) return;
+    malloc_ = set_malloc_(guarded_malloc);
+    free_ = set_free_(guarded_free);
+}
+
+GuardedMemory::~GuardedMemory() {
+    if (!malloc_) return;
+    set_malloc_(malloc_);
+    set_free_(free_);
+}
+
+bool GuardedMemory::intact() const {
+    return !overrun;
+}
+
 DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
                          const std::vector<int> &order) {
     dims_.resize(extents.size());
@@ -101,8 +155,8 @@ DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, c
     memory_ = (uint8_t *)aligned_alloc(kAlignment, whole);
     if (!memory_) throw std::bad_alloc();
     data_ = memory_ + kGuard;
-    memset(memory_, kGuardByte, kGuard);
-    memset(data_ + bytes_, kGuardByte, kGuard);
+    zone(memory_, kGuard);
+    zone(data_ + bytes_, kGuard);
     buffer_.host = data_;
     buffer_.type = type;
     buffer_.dimensions = (int32_t)dims_.size();
@@ -114,10 +168,7 @@ DenseBuffer::~DenseBuffer() {
 }
 
 bool DenseBuffer::guards_intact() const {
-    for (size_t i = 0; i < kGuard; i++) {
-        if (memory_[i] != kGuardByte || data_[bytes_ + i] != kGuardByte) return false;
-    }
-    return true;
+    return is_intact(memory_, kGuard) && is_intact(data_ + bytes_, kGuard);
 }
 
 Tolerance Tolerance::from_json(const Json &j) {
@@ -140,7 +191,7 @@ TimingProtocol TimingProtocol::from_json(const Json &j) {
     return p;
 }
 
-Bench::Bench(EntryPoint entry, const DataSet &data) : entry_(entry), data_(data) {
+Bench::Bench(void *library, EntryPoint entry, const DataSet &data) : library_(library), entry_(entry), data_(data) {
     keep_memory();
     int fd = open(data.path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw std::runtime_error("cannot open the data set " + data.path);
@@ -235,6 +286,7 @@ void Bench::poison(uint8_t *out, const uint8_t *truth, size_t n) {
 }
 
 CheckResult Bench::compare(const Tolerance &tolerance) const {
+    if (!intact_) return {false, "what is computed in between is written outside its memory"};
     for (size_t i = 0; i < data_.slots.size(); i++) {
         const auto &slot = data_.slots[i];
         if (slot.argument.output) {
@@ -261,11 +313,18 @@ int64_t Bench::once() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
 }
 
+int64_t Bench::once_guarded() {
+    GuardedMemory memory(library_);
+    int64_t ns = once();
+    intact_ = intact_ && memory.intact();
+    return ns;
+}
+
 void Bench::once_smaller() {
     for (size_t size = 1;; size++) {
         allocate(size);
         try {
-            once();
+            once_guarded();
             return;
         } catch (const RunError &) {
             if (size + 1 >= data_.sizes) throw;

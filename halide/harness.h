@@ -32,6 +32,28 @@ void call(EntryPoint entry, std::vector<void *> &argv);
 // goes into the RunError of the call that failed.
 void catch_errors(void *library);
 
+// While this lives, a loaded pipeline's memory for what it computes in between lies between
+// guard zones, which tell whether anything was written beside it: such a schedule may be
+// right each time it is looked at and break whoever calls it. One at a time.
+class GuardedMemory {
+public:
+    explicit GuardedMemory(void *library);
+    ~GuardedMemory();
+    GuardedMemory(const GuardedMemory &) = delete;
+    GuardedMemory &operator=(const GuardedMemory &) = delete;
+
+    // What was freed so far was written inside alone.
+    bool intact() const;
+
+private:
+    using Malloc = void *(*)(void *, size_t);
+    using Free = void (*)(void *, void *);
+    Malloc (*set_malloc_)(Malloc);
+    Free (*set_free_)(Free);
+    Malloc malloc_ = nullptr;  // the pipeline's own
+    Free free_ = nullptr;
+};
+
 // Lets go of the message of a failure that was answered, so that the next one has its own.
 void forget_error();
 
@@ -139,7 +161,8 @@ struct TimingProtocol {
 // One compiled pipeline with its buffers filled.
 class Bench {
 public:
-    Bench(EntryPoint entry, const DataSet &data);
+    // `library` is the loaded one that the entry point is in.
+    Bench(void *library, EntryPoint entry, const DataSet &data);
     ~Bench();
 
     // Makes outputs of the given size, each element other than it should become, but in
@@ -149,18 +172,22 @@ public:
     // One execution into the outputs there are, of which those that are updated in place
     // are zero first; returns the nanoseconds it took.
     int64_t once();
-    // One execution at the first of the set's smaller sizes that the schedule accepts.
+    // The same with memory that tells whether anything is written beside it.
+    int64_t once_guarded();
+    // One such execution at the first of the set's smaller sizes that the schedule accepts.
     // Throws the last's RunError where it accepts none.
     void once_smaller();
-    // Compares the outputs with the reference's, and looks for writes beside them and
-    // into the inputs.
+    // Compares the outputs with the reference's, and looks for writes beside them, beside
+    // what guarded executions had as memory, and into the inputs.
     CheckResult compare(const Tolerance &tolerance) const;
     // Nanoseconds of single executions, in order, after a first one that took so long.
     std::vector<int64_t> time(const TimingProtocol &protocol, int64_t first);
 
 private:
+    void *library_;
     EntryPoint entry_;
     const DataSet &data_;
+    bool intact_ = true;  // as guarded executions left their memory
     uint8_t *file_ = nullptr;
     size_t file_bytes_ = 0;
     std::vector<std::vector<uint8_t>> scalars_;

@@ -490,6 +490,7 @@ private:
         if (sched.atomic()) {
             emit(directive("atomic", f, index).set("flag", sched.override_atomic_associativity_test()));
         }
+        if (sched.allow_race_conditions()) emit(directive("allow_race_conditions", f, index));
         for (const auto &dim : sched.dims()) {
             const char *op = dim.for_type == Internal::ForType::Parallel   ? "parallel" :
                              dim.for_type == Internal::ForType::Vectorized ? "vectorize" :

@@ -76,7 +76,7 @@ Json run(const char *library, const std::string &function, const Json &request) 
 
     Tolerance tolerance = Tolerance::from_json(request);
 
-    Bench bench(entry, data);
+    Bench bench(handle, entry, data);
     auto compare = [&] {
         CheckResult r = bench.compare(tolerance);
         if (!r.ok) throw Failure(status::wrong_output, r.message);
@@ -86,7 +86,7 @@ Json run(const char *library, const std::string &function, const Json &request) 
         compare();
     }
     bench.allocate(0);
-    bench.once();
+    bench.once_guarded();
     compare();
     std::vector<int64_t> samples = bench.time(TimingProtocol::from_json(request), bench.once());
     compare();

@@ -21,7 +21,7 @@ var allOps = []schedule.Op{
 	schedule.HoistStorageRoot, schedule.StoreIn, schedule.ReorderStorage, schedule.FoldStorage, schedule.AlignStorage,
 	schedule.BoundStorage, schedule.Bound, schedule.BoundExtent, schedule.AlignBounds, schedule.AlignExtent, schedule.Split,
 	schedule.Fuse, schedule.Reorder, schedule.Rename, schedule.Serial, schedule.Parallel, schedule.Vectorize, schedule.Unroll,
-	schedule.Atomic, schedule.ComputeWith, schedule.Prefetch, schedule.Specialize, schedule.RFactor, schedule.In, schedule.CloneIn,
+	schedule.Atomic, schedule.AllowRaceConditions, schedule.ComputeWith, schedule.Prefetch, schedule.Specialize, schedule.RFactor, schedule.In, schedule.CloneIn,
 }
 
 type namedSchedule struct {

@@ -134,6 +134,39 @@ func TestUpdatesInPlace(t *testing.T) {
 	})
 }
 
+// What is right each time it is looked at may still break whoever calls it.
+func TestSeesWritesBesideIntermediates(t *testing.T) {
+	const gates = `gates.compute_root()
+gates.update(0).split(i, i, ii, 128, guard_with_if)
+gates.update(0).split(ii, ii, iii, 64, guard_with_if)
+gates.update(0).reorder(iii, k$x, ii, i)
+`
+	everyVersion(t, func(t *testing.T, version string) {
+		source := filepath.Join("..", "..", "halide", "testdata", "overrun_generator.cpp")
+		s, _ := serve(t, openApp(t, version, source, Options{Name: "gates"}), ServerOptions{})
+		sch, err := schedule.Parse(gates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Build(t.Context(), BuildRequest{Schedule: sch, Check: check}); err == nil || !strings.Contains(err.Error(), "wrong_output: what is computed in between is written outside its memory") {
+			t.Errorf("a tile that is not full: %v", err)
+		}
+		g := openApp(t, version, source, Options{Name: "overrun"})
+		p, err := g.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err = g.Serve(t.Context(), ServerOptions{BuildTime: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.Reference(t.Context(), plain(p)); err == nil || !strings.Contains(err.Error(), "the algorithm writes outside the memory") {
+			t.Errorf("a promise that does not hold: %v", err)
+		}
+	})
+}
+
 // Executions far beyond the best go on for as long as caches may still be filling.
 func TestShortExecutionsGetWarm(t *testing.T) {
 	source := filepath.Join("..", "..", "halide", "testdata", "describe_generators.cpp")

@@ -257,6 +257,9 @@ func (l *Loop) validate(dims int) error {
 	if l.PureDim < -1 || l.PureDim >= dims || l.ComputedDim < -1 || l.ComputedDim >= dims {
 		return fmt.Errorf("dimension %d or %d of %d", l.PureDim, l.ComputedDim, dims)
 	}
+	if l.Along != nil && (!l.RVar || *l.Along < 0 || *l.Along >= dims) {
+		return fmt.Errorf("writes along dimension %d of %d", *l.Along, dims)
+	}
 	if l.Const != nil && l.Const[1] < l.Const[0] {
 		return fmt.Errorf("runs from %d to %d", l.Const[0], l.Const[1])
 	}

@@ -41,6 +41,10 @@ const (
 	Unroll    Op = "unroll"    // Vars[0]
 	Atomic    Op = "atomic"    // Flag: override the associativity test
 
+	// For loops of a reduction that are vectors or parallel although Halide finds no proof that
+	// this changes nothing.
+	AllowRaceConditions Op = "allow_race_conditions"
+
 	ComputeWith Op = "compute_with" // At (Func, Stage, Loop); Word align strategy
 	Prefetch    Op = "prefetch"     // Funcs[0] prefetched; Vars at, from; Ints[0] offset; Word bound strategy
 

@@ -100,6 +100,8 @@ var signatures = map[Op]signature{
 	Unroll:    {stages: true, slots: []slot{loopArg}},
 	Atomic:    {stages: true, slots: []slot{{kind: flagSlot, what: "override"}}},
 
+	AllowRaceConditions: {stages: true},
+
 	ComputeWith: {stages: true, slots: []slot{{kind: stageSlot, what: "level"},
 		{kind: wordSlot, what: "align strategy", words: alignWords, word: "auto"}}},
 	Prefetch: {stages: true, slots: []slot{{kind: funcSlot, what: "prefetched Func"}, {kind: loopSlot, what: "at loop"},

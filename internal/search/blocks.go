@@ -87,8 +87,8 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 }
 
 // sums gives those of the Funcs that add up something a block of sums to be kept in
-// registers: two vectors times so many of the innermost other dimension as are unrolled at
-// most. Tasks have at least as many. False where none can have any.
+// registers: two vectors, or all lanes of what a reduction was factored into, times so many
+// of the innermost other dimension as are unrolled at most. Tasks have at least as many. False where none can have any.
 func (p *plan) sums(funcs []int) bool {
 	done := false
 	for _, f := range funcs {
@@ -97,11 +97,15 @@ func (p *plan) sums(funcs []int) bool {
 			continue
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-		factor := int64(1)
-		for loops[0].extent%(2*factor) == 0 && 2*2*factor <= p.sp.UnrollLimit(f, last) {
+		factor, vectors := int64(1), int64(2)
+		if p.sp.Factored(f, p.vector(f)) {
+			i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(p.vector(f))
+			vectors = max(1, p.sp.Extents(f, 0)[i]/p.sp.Lanes(f, last, p.vector(f)))
+		}
+		for loops[0].extent%(2*factor) == 0 && vectors*2*factor <= p.sp.UnrollLimit(f, last) {
 			factor *= 2
 		}
-		p.unroll(f, p.vector(f), 2)
+		p.unroll(f, p.vector(f), vectors)
 		p.unroll(f, loops[0].dim, factor)
 		if task := slices.Clone(p.tasks[f].Task); task != nil {
 			i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(loops[0].dim)
@@ -161,7 +165,7 @@ func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
 func (p *plan) jam(funcs []int, factor int64) bool {
 	done := false
 	for _, f := range funcs {
-		i := p.rowsLoop(f, 0)
+		i, _ := p.rowsLoop(f, 0)
 		d := p.place[f]
 		if i < 0 || d.Kind != space.Compute {
 			continue
@@ -172,12 +176,12 @@ func (p *plan) jam(funcs []int, factor int64) bool {
 		if at.Func < 0 {
 			continue
 		}
-		rows := p.rowsLoop(at.Func, at.Stage)
-		if rows < 0 || at.Tile[rows] >= factor {
+		rows, row := p.rowsLoop(at.Func, at.Stage)
+		if rows < 0 || at.Tile[rows] >= factor*row {
 			continue
 		}
 		at.Tile = slices.Clone(at.Tile)
-		at.Tile[rows] = factor
+		at.Tile[rows] = factor * row
 		if d.Store.Equal(d.Compute) {
 			d.Store = at
 		}

@@ -163,7 +163,9 @@ func (p *plan) cut(f int, task []int64) {
 }
 
 // rowsLoop is Space.RowsLoop with the vector planned.
-func (p *plan) rowsLoop(f, stage int) int { return p.sp.RowsLoop(f, stage, p.vector(f)) }
+func (p *plan) rowsLoop(f, stage int) (loop int, row int64) {
+	return p.sp.RowsLoop(f, stage, p.vector(f))
+}
 
 // strip is Space.Strip with the vector planned.
 func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
@@ -171,9 +173,9 @@ func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
 }
 
 // tile is the place where one iteration covers so many points of the vectorised
-// loop and of the rows, and one of every other pure loop.
+// loop and of the rows, where they are others, and one of every other pure loop.
 func (p *plan) tile(f, stage int, width, rows int64) (space.Place, bool) {
-	i := p.rowsLoop(f, stage)
+	i, _ := p.rowsLoop(f, stage)
 	if i < 0 {
 		return space.Root, false
 	}
@@ -182,10 +184,10 @@ func (p *plan) tile(f, stage int, width, rows int64) (space.Place, bool) {
 	vector := p.vector(f)
 	for k := range tile {
 		switch l := st.Loops[k]; {
-		case k == i:
-			tile[k] = min(rows, tile[k])
 		case l.PureDim >= 0 && l.PureDim == vector:
 			tile[k] = min(width, tile[k])
+		case k == i:
+			tile[k] = min(rows, tile[k])
 		case l.Pure && !l.RVar && tile[k] > 16:
 			// Few channels stay together; more images do not.
 			tile[k] = 1

@@ -290,7 +290,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		size := n.Size[v.loop]
 		factor := ceilDiv(v.extent, size)
 		if lanes := last.Size[v.loop]; v.vector {
-			factor = w.wholeBlocks(n.Func, st.Loops[v.loop].PureDim, lanes, ceilDiv(factor, lanes)*lanes, v.extent)
+			factor = w.wholeBlocks(n.Func, n.VectorDim, lanes, ceilDiv(factor, lanes)*lanes, v.extent)
 		} else {
 			factor = max(factor, lanes)
 		}
@@ -357,7 +357,10 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 // is loaded once, and what they add up goes to accumulators of their own. Nothing may be
 // computed in these loops, and whole blocks must fit. Updates cannot have the rest of a division shifted, only guarded;
 // they have blocks where a loop holds some number of them exactly, as estimated where there
-// is a version for that.
+// is a version for that. The lanes of what a reduction was factored into are a block anyway,
+// if that is not too much with the others: there are as many as hide how long one addition
+// takes. Reductions are inside what is left of the loops over points, as nearly always they
+// are already: only with all of a block's points in registers is it one.
 func (w *writer) block(s *stageLoops, n *Nest) {
 	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return
@@ -382,6 +385,22 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 			}
 			break
 		}
+	}
+	group := s.vars[:len(st.Loops)]
+	if i := slices.IndexFunc(group, func(v loopVar) bool { return v.vector && v.there }); i >= 0 && w.sp.Factored(n.Func, n.VectorDim) {
+		all := group[i].extent
+		for _, in := range inner {
+			all *= in.extent
+		}
+		if group[i].constant && all <= st.unrolled {
+			lanes := group[i]
+			lanes.unrolled, lanes.vector = true, false
+			group[i].there, group[i].extent = false, 1
+			inner = append(inner, lanes)
+		}
+	}
+	if len(inner) > 0 {
+		slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
 }

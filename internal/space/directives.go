@@ -84,8 +84,11 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 	}
 	for _, v := range st.vars {
 		if v.there && v.vectorise {
-			if w.sp.nodes[f].Stages[index].Loops[v.loop].RVar { // see dot
+			switch l := w.sp.nodes[f].Stages[index].Loops[v.loop]; {
+			case l.RVar && !v.vector: // see dot
 				say(schedule.Atomic, nil, nil)
+			case l.RVar && !l.Pure: // see findAlong
+				say(schedule.AllowRaceConditions, nil, nil)
 			}
 			say(schedule.Vectorize, []string{v.name}, nil)
 		}

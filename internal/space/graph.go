@@ -189,28 +189,40 @@ func (sp *Space) followsChosen(f, loop int, extent int64) bool {
 	return false
 }
 
-// RowsLoop picks the loop of a stage along which to cut strips: the longest pure one
-// that is not of the dimension vectorised, -1 for none; -1 where there is no such loop.
-func (sp *Space) RowsLoop(f, stage, vector int) int {
+// RowsLoop picks the loop of a stage along which to cut strips, and how many of its
+// iterations are a row: the longest pure one that is not of the dimension vectorised, -1
+// for none; where there is no other, the vectorised one itself, of which each vector is a
+// row; -1 where that is no longer than one.
+func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64) {
 	best := -1
 	var most int64 = 1
-	for i, e := range sp.Extents(f, stage) {
+	extents := sp.Extents(f, stage)
+	for i, e := range extents {
 		if l := sp.nodes[f].Stages[stage].Loops[i]; l.Pure && !l.RVar && (l.PureDim != vector || vector < 0) && e > most {
 			best, most = i, e
 		}
 	}
-	return best
+	if best >= 0 || vector < 0 {
+		return best, 1
+	}
+	i, lanes := sp.nodes[f].Stages[stage].PureLoop(vector), sp.Lanes(f, stage, vector)
+	if i < 0 || extents[i] <= lanes {
+		return -1, 1
+	}
+	return i, lanes
 }
 
-// Strip is the place in the loops of a stage where one iteration covers so many
-// iterations of its rows and everything of its other loops.
+// Strip is the place in the loops of a stage where one iteration covers so many of its
+// rows and everything of its other loops.
 func (sp *Space) Strip(f, stage, vector int, rows int64) (Place, bool) {
-	i := sp.RowsLoop(f, stage, vector)
+	i, row := sp.RowsLoop(f, stage, vector)
 	if i < 0 {
 		return Root, false
 	}
 	tile := sp.Extents(f, stage)
-	tile[i] = min(rows, tile[i])
+	if rows < ceilDiv(tile[i], row) {
+		tile[i] = rows * row
+	}
 	return Place{Func: f, Stage: stage, Tile: tile}, true
 }
 

@@ -199,7 +199,7 @@ func (im *importer) vectors(f int) []int {
 			case l.vectorDim >= -1:
 				return []int{l.vectorDim}
 			case l.vectorLoop >= 0:
-				if d := im.sp.stages[n.first+l.stage].Loops[l.vectorLoop].PureDim; d >= 0 {
+				if d := im.sp.stages[n.first+l.stage].along[l.vectorLoop]; d >= 0 {
 					return []int{d}
 				}
 			}

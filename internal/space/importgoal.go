@@ -150,7 +150,7 @@ func (g *goalMaker) stage(f, s int, in *written, parallel bool) {
 	ends = append(ends, len(loops))
 	top := &openStage{lanes: 1, vector: vector}
 	if vector >= 0 {
-		top.lanes = g.sp.Lanes(f, s, st.Loops[vector].PureDim)
+		top.lanes = g.sp.Lanes(f, s, st.along[vector])
 	}
 	span := make([]int64, len(st.Loops))
 	from := 0
@@ -187,7 +187,7 @@ func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) int {
 			continue
 		}
 		part := l.parts[0]
-		lanes := g.sp.Lanes(st.fn, st.idx, st.Loops[part.loop].PureDim)
+		lanes := g.sp.Lanes(st.fn, st.idx, st.along[part.loop])
 		switch {
 		case k > 0 || len(l.parts) > 1:
 			g.say(l.by, "vectors are innermost in the space")

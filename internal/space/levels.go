@@ -80,10 +80,10 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 		for i, span := range loops {
 			l.Size[i] = extent(span)
 			width := int64(1)
-			if v >= 0 && st.Loops[i].Var == n.Args[v] && st.VectorSize > 1 {
+			natural := n.lanes(st.VectorSize, v)
+			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural) {
 				l.VectorLoop = i
-				lanes = n.lanes(st.VectorSize, v)
-				width = lanes
+				lanes, width = natural, natural
 				l.Size[i] = ceilDiv(l.Size[i], lanes)
 			}
 			first := span.Min + width*(l.Size[i]/2)

@@ -69,6 +69,12 @@ type Options struct {
 	// Default true; Adams turns it off.
 	ShortVectors bool
 
+	// IndependentRVars widens the space by vectors along reduction loops whose iterations
+	// neither read nor write what another writes, as where an update makes a state of the
+	// one before, and by tasks along those that Halide proves independent. Default true;
+	// Adams turns it off.
+	IndependentRVars bool
+
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see
 	// docs/space.md): sliding windows may begin before the start of an input, and
 	// reductions may be reordered. Default false; Adams sets it.
@@ -107,6 +113,7 @@ func Defaults(parallelism int) Options {
 	o.Unchecked = false
 	o.StripSlide = true
 	o.ShortVectors = true
+	o.IndependentRVars = true
 	o.RoundTasks = true
 	o.Executed = true
 	o.SumsLimit = 0

@@ -106,7 +106,7 @@ func (w *writer) longerVectors(s *stageLoops, n, around *Nest) {
 	outer := slices.IndexFunc(s.vars[next+1:], same)
 	lanes := vector.extent * several.extent
 	inlined := func(f int) bool { return !w.state.root.computes(f) }
-	period := w.sp.Periods(inlined)[n.Func][w.sp.stages[n.stageNumber()].Loops[vector.loop].PureDim]
+	period := w.sp.Periods(inlined)[n.Func][n.VectorDim]
 	toOne, toAll := &s.directives[one], &s.directives[all]
 	if period == 1 || several.extent%period != 0 || toOne.Word == guard || toAll.Word == guard {
 		return

@@ -82,6 +82,7 @@ type stage struct {
 	unrolled int64  // vectors at most, see Options.SumsLimit
 	dots     [2]int // see dotLoop, by dotFactors
 	across   int    // the loop that can be a vector by itself, see Across; -1 for none
+	along    []int  // the Func's dimension that a loop runs along, -1 for none; see findAlong
 }
 
 // bitset is a set of Funcs.
@@ -165,6 +166,7 @@ func (sp *Space) link() error {
 				}
 			}
 			st.ordered = impure > 1 && !st.Associative
+			st.along = sp.findAlong(st.Stage)
 			n.reduces = n.reduces || impure > 0
 			sp.stages = append(sp.stages, st)
 		}
@@ -207,6 +209,23 @@ func (sp *Space) link() error {
 	return nil
 }
 
+// findAlong is, by loop, the dimension of the Func that the loop runs along. A reduction loop
+// does where its iterations are independent of each other while the loops outside it stand
+// still: as innermost one of them it can be a vector, and where they are independent whatever
+// the others do it is as good as a pure loop.
+func (sp *Space) findAlong(st *pipeline.Stage) []int {
+	along := make([]int, len(st.Loops))
+	inside := false // is another reduction loop, whose order counts
+	for i, l := range st.Loops {
+		along[i] = l.PureDim
+		if sp.o.IndependentRVars && l.Along != nil && (l.Pure || !inside) {
+			along[i] = *l.Along
+		}
+		inside = inside || !l.Pure
+	}
+	return along
+}
+
 // checkRoot computes the bounds of every Func at root and refuses those that
 // later arithmetic could not stand.
 func (sp *Space) checkRoot() error {
@@ -243,7 +262,6 @@ func (sp *Space) derive() {
 		n.scattering = n.findScattering()
 		n.shorter = n.findShorter()
 		n.dots = sp.findDots(f)
-		n.across = sp.findAcross(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]
@@ -251,6 +269,7 @@ func (sp *Space) derive() {
 		if !n.given { // asks whether it spills
 			n.vectorDims = sp.findVectorDims(f)
 			n.alongMemory = sp.findAlongMemory(f)
+			n.across = sp.findAcross(f)
 		}
 	}
 	for i := range sp.stages {
@@ -309,7 +328,7 @@ func (n *node) readAlongFirst(points int64) bool {
 	return slices.ContainsFunc(n.Stages, func(st pipeline.Stage) bool {
 		_, widest := st.Widths()
 		loop := st.PureLoop(0)
-		return loop >= 0 && points*int64(widest) >= shortBits && readsRows(&st, loop)
+		return loop >= 0 && points*int64(widest) >= shortBits && readsRows(&st, loop, asItLies)
 	})
 }
 
@@ -460,7 +479,12 @@ const imageCallRow = 20
 // spillsAlong says whether computing more of a Func along dimension d reads more of an input
 // or output. The dimensions that rfactor made of a reduction's loops always do: what is read
 // along them is promised to be within the reduction's domain, so that bounds tell nothing.
-func (n *node) spillsAlong(d int) bool { return n.spills || d >= n.dims-n.factored }
+func (n *node) spillsAlong(d int) bool { return n.spills || n.isFactored(d) }
+
+func (n *node) isFactored(d int) bool { return d >= n.dims-n.factored }
+
+// Factored says whether rfactor made dimension d of f of a reduction's loops.
+func (sp *Space) Factored(f, d int) bool { return sp.nodes[f].isFactored(d) }
 
 // findSpills holds where computing a Func beyond what is required would read an
 // input, or ask for an output, beyond what is there. Boundary conditions stop

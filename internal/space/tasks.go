@@ -15,8 +15,8 @@ func (sp *Space) tasksOf(l *Nest, tasks []int64) []int64 {
 	t := make([]int64, len(st.Loops))
 	for i, loop := range st.Loops {
 		t[i] = 1
-		if loop.PureDim >= 0 {
-			t[i] = tasks[loop.PureDim]
+		if d := st.along[i]; d >= 0 && loop.Pure {
+			t[i] = min(tasks[d], l.Size[i])
 		}
 	}
 	return t

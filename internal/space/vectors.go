@@ -98,7 +98,7 @@ func (sp *Space) findDotLoop(f, s int, factor int64) int {
 		if !l.RVar || extents[i]%factor != 0 {
 			continue
 		}
-		if readsDensely(st, i) {
+		if readsDensely(st, i, asItLies) {
 			return i
 		}
 		if first < 0 {
@@ -141,7 +141,7 @@ func (sp *Space) findAcross(f int) []int64 {
 			continue
 		}
 		for i, l := range st.Loops {
-			if extents := sp.Extents(f, s); l.RVar && extents[i]%lanes == 0 && readsRows(st.Stage, i) {
+			if extents := sp.Extents(f, s); l.RVar && extents[i]%lanes == 0 && readsRows(st.Stage, i, sp.AlongMemory) {
 				st.across, out = i, []int64{lanes}
 				break
 			}
@@ -150,29 +150,33 @@ func (sp *Space) findAcross(f int) []int64 {
 	return out
 }
 
+// asItLies is the innermost dimension of all that nothing is decided about.
+func asItLies(int) int { return 0 }
+
 // readsRows holds where a stage reads something along a loop point by point in memory,
-// nothing that moves along it otherwise, and nothing so along another loop over points.
-func readsRows(st *pipeline.Stage, loop int) bool {
+// nothing that moves along it otherwise, and nothing so along another loop over points;
+// innermost is the dimension of a Func that lies densely.
+func readsRows(st *pipeline.Stage, loop int, innermost func(f int) int) bool {
 	for i, l := range st.Loops {
-		if i != loop && !l.RVar && readsDensely(st, i) {
+		if i != loop && !l.RVar && readsDensely(st, i, innermost) {
 			return false
 		}
 	}
 	for e := range st.Edges {
 		for k := range st.Edges[e].Jacobians {
-			if strides(&st.Edges[e].Jacobians[k], 0, loop) {
+			if strides(&st.Edges[e].Jacobians[k], innermost(st.Edges[e].Producer), loop) {
 				return false
 			}
 		}
 	}
-	return readsDensely(st, loop)
+	return readsDensely(st, loop, innermost)
 }
 
 // readsDensely holds where something is read along a loop point by point in memory.
-func readsDensely(st *pipeline.Stage, loop int) bool {
+func readsDensely(st *pipeline.Stage, loop int, innermost func(f int) int) bool {
 	for e := range st.Edges {
 		for k := range st.Edges[e].Jacobians {
-			if isDense(&st.Edges[e].Jacobians[k], loop) {
+			if isDenseIn(&st.Edges[e].Jacobians[k], innermost(st.Edges[e].Producer), loop) {
 				return true
 			}
 		}

@@ -206,6 +206,27 @@ public:
     }
 };
 
+// Rows each made of the one before, whose points are independent; and the inside of a row,
+// in any order.
+class Steps : public Generator<Steps> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom t(0, 8, 1, 2, "t"), i(1, 6, "i");
+        Func state("state"), inside("inside");
+        state(x, y) = input(x, y);
+        state(t.x, t.y) = input(t.x, t.y) + max(state(t.x, t.y - 1), state(max(t.x - 1, 0), t.y - 1));
+        inside(x) = input(x, 0);
+        inside(i) += input(i - 1, 0) + input(i + 1, 0);
+        output(x, y) = state(x, y) + inside(x);
+        input.set_estimates({{0, 8}, {0, 3}});
+        output.set_estimates({{0, 8}, {0, 3}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
@@ -219,3 +240,4 @@ HALIDE_REGISTER_GENERATOR(Dots, dots)
 HALIDE_REGISTER_GENERATOR(Totals, totals)
 HALIDE_REGISTER_GENERATOR(Pair, pair)
 HALIDE_REGISTER_GENERATOR(Named, named)
+HALIDE_REGISTER_GENERATOR(Steps, steps)

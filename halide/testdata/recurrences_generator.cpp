@@ -1,0 +1,57 @@
+// Updates whose reduction loops are independent of each other, or are not.
+#include "Halide.h"
+
+namespace {
+
+using namespace Halide;
+
+class Recurrences : public Generator<Recurrences> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        const int n = 64;
+
+        // Each row is made of the one before: neighbours in a row are independent.
+        Func path("path");
+        RDom p(0, n, 1, n - 1, "p");
+        path(x, y) = input(x, y);
+        path(p.x, p.y) = input(p.x, p.y) + min(path(p.x, p.y - 1), path(max(p.x - 1, 0), p.y - 1));
+
+        // The same from all states before, of which the order counts.
+        Func best("best");
+        RDom b(0, n, 0, n, 1, n - 1, "b");
+        best(x, y) = input(x, y);
+        best(b.x, b.z) = max(best(b.x, b.z) * 0.5f, best(b.y, b.z - 1) + input(b.x, b.y));
+
+        // Each row is summed up by itself: rows are independent, whatever columns do.
+        Func running("running");
+        RDom s(1, n - 1, 0, n, "s");
+        running(x, y) = input(x, y);
+        running(s.x, s.y) += running(s.x - 1, s.y);
+
+        // All of the inside, in any order.
+        Func inside("inside");
+        RDom i(1, n - 2, 1, n - 2, "i");
+        inside(x, y) = input(x, y);
+        inside(i.x, i.y) = (input(i.x - 1, i.y) + input(i.x + 1, i.y) + input(i.x, i.y - 1) + input(i.x, i.y + 1)) * 0.25f;
+
+        // Every other one, which lie apart; and a place that the data say.
+        Func others("others");
+        RDom e(0, n / 2, 0, n, "e");
+        others(x, y) = input(x, y);
+        others(2 * e.x, e.y) = 0.f;
+        others(clamp(cast<int>(input(e.x, e.y)), 0, n - 1), e.y) += 1.f;
+
+        output(x, y) = path(x, y) + best(x, y) + running(x, y) + inside(x, y) + others(x, y);
+
+        input.set_estimates({{0, n}, {0, n}});
+        output.set_estimates({{0, n}, {0, n}});
+    }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(Recurrences, recurrences)

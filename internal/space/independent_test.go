@@ -1,0 +1,58 @@
+package space
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// Reduction loops whose iterations are independent are vectors, with leave to race where
+// Halide has no proof, if no other is inside them; all others are plain loops, as they are
+// for Adams et al.
+func TestIndependentRVars(t *testing.T) {
+	const text = `output compute root vector x
+output tasks [16,16]
+path compute root vector x
+best compute root vector x
+running compute root vector x
+inside compute root vector x
+others compute root vector x
+`
+	vectors := map[string]string{
+		"path.update(0)":    "allow_race_conditions()\nvectorize(p$xi)\n",
+		"best.update(0)":    "allow_race_conditions()\nvectorize(b$xi)\n",
+		"running.update(0)": "",
+		"inside.update(0)":  "vectorize(i$xi)\n",
+		"others.update(0)":  "",
+		"others.update(1)":  "",
+	}
+	for _, name := range []string{"recurrences.h19", "recurrences.h21"} {
+		p := pipelinetest.Described(t, name)
+		state := stateOf(t, newSpace(t, p, Defaults(2)), text)
+		if err := state.Schedule().Check(p.Binding()); err != nil {
+			t.Error(err)
+		}
+		for stage, want := range vectors {
+			got := directivesOf(state, stage)
+			if !strings.Contains(got, want) || strings.Contains(got, "vectorize") != (want != "") || strings.Contains(got, "allow_race") != strings.Contains(want, "allow_race") {
+				t.Errorf("%s of %s:\n%s", stage, name, got)
+			}
+			if got := directivesOf(stateOf(t, newSpace(t, p, Adams(2)), text), stage); strings.Contains(got, "vectorize") {
+				t.Errorf("theirs, %s of %s:\n%s", stage, name, got)
+			}
+		}
+	}
+}
+
+// Tasks go along the loops of updates that Halide proves independent.
+func TestTasksAlongRVars(t *testing.T) {
+	p := pipelinetest.Described(t, "recurrences.h21")
+	state := stateOf(t, newSpace(t, p, Defaults(2)), "inside compute root vector x\ninside tasks [64,16]\npath compute root vector x\npath tasks [64,16]\n")
+	if got := directivesOf(state, "inside.update(0)"); !strings.Contains(got, "parallel(i$y)") {
+		t.Errorf("no tasks:\n%s", got)
+	}
+	if got := directivesOf(state, "path.update(0)"); strings.Contains(got, "parallel") {
+		t.Errorf("rows that are made of those before are tasks:\n%s", got)
+	}
+}

@@ -1,0 +1,62 @@
+package space
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// Where there are no rows, vectors are.
+func TestRowsOfVectors(t *testing.T) {
+	sp := newSpace(t, toy(64, 16, 1), Defaults(2))
+	if loop, row := sp.RowsLoop(0, 0, 0); loop != 1 || row != 1 {
+		t.Errorf("rows of a plane: loop %d by %d", loop, row)
+	}
+	sp = newSpace(t, toy(64, 1, 0), Defaults(2))
+	if loop, row := sp.RowsLoop(0, 0, 0); loop != 0 || row != 4 {
+		t.Errorf("rows of one row: loop %d by %d", loop, row)
+	}
+	if strip, ok := sp.Strip(0, 0, 0, 3); !ok || strip.Tile[0] != 12 {
+		t.Errorf("three vectors are %v, %v", strip.Tile, ok)
+	}
+	if strip, ok := sp.Strip(0, 0, 0, 100); !ok || strip.Tile[0] != 64 {
+		t.Errorf("more than there are are %v, %v", strip.Tile, ok)
+	}
+	sp = newSpace(t, toy(4, 1, 0), Defaults(2))
+	if loop, _ := sp.RowsLoop(0, 0, 0); loop >= 0 {
+		t.Errorf("one vector has rows along loop %d", loop)
+	}
+}
+
+// All lanes of what a reduction was factored into are unrolled inside it, beside a block's
+// rows as long as these leave room; other vectors of a block stay outside of it.
+func TestLanesOfParts(t *testing.T) {
+	d := pipelinetest.Described(t, "softmax_parts.h21")
+	sp := newSpace(t, d, Defaults(2))
+	const parts = "total_parts compute root vector part\ntotal_parts tasks [64,32]\n"
+	for _, c := range []struct{ block, want string }{
+		{"", "reorder(parti, part, step, yi, y)\n"},
+		{"total_parts block y 2\n", "reorder(parti, yii, part, step, yi, y)\n"},
+	} {
+		got := directivesOf(stateOf(t, sp, parts+c.block), "total_parts.update(0)")
+		if !strings.Contains(got, c.want) || !strings.Contains(got, "unroll(part)\n") {
+			t.Errorf("%q:\n%s", c.block, got)
+		}
+	}
+}
+
+// What was factored is added up along the lanes, which lie side by side then.
+func TestAcrossParts(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "softmax_parts.h21"), Defaults(2))
+	total := slices.IndexFunc(sp.p.Funcs, func(f pipeline.Func) bool { return f.Name == "total" })
+	if lanes := sp.Across(total); len(lanes) != 1 {
+		t.Fatalf("total adds up lanes in vectors of %v", lanes)
+	}
+	got := directivesOf(stateOf(t, sp, "total compute root vector y\ntotal across 8\ntotal_parts compute root vector part\n"), "total.update(0)")
+	if !strings.Contains(got, "atomic()\nvectorize(lanei)\n") {
+		t.Errorf("total:\n%s", got)
+	}
+}
