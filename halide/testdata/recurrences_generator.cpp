@@ -45,7 +45,14 @@ public:
         others(2 * e.x, e.y) = 0.f;
         others(clamp(cast<int>(input(e.x, e.y)), 0, n - 1), e.y) += 1.f;
 
-        output(x, y) = path(x, y) + best(x, y) + running(x, y) + inside(x, y) + others(x, y);
+        // Steps in time, of which each is worth having several cores at it.
+        Func steps("steps");
+        Var t("t");
+        RDom k(1, 254, 1, 254, 1, 3, "k");
+        steps(x, y, t) = cast<float>(x + y);
+        steps(k.x, k.y, k.z) = 0.5f * steps(k.x, k.y, k.z - 1) + 0.25f * (steps(k.x - 1, k.y, k.z - 1) + steps(k.x, k.y + 1, k.z - 1));
+
+        output(x, y) = path(x, y) + best(x, y) + running(x, y) + inside(x, y) + others(x, y) + steps(x, y, 3);
 
         input.set_estimates({{0, n}, {0, n}});
         output.set_estimates({{0, n}, {0, n}});

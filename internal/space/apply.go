@@ -144,7 +144,7 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 		out.vars = append(out.vars, loopVar{
 			name: name, loop: i, pure: l.Pure, there: true, whole: true,
 			extent: extent(around[i]), least: extent(around[i]), constant: around[i].Constant,
-			vector: i == n.VectorLoop, parallel: l.Pure && n.Parallel,
+			vector: i == n.VectorLoop, parallel: (l.Pure || i == st.shared) && n.Parallel,
 		})
 	}
 	w.shorten(out, n, parent)

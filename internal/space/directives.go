@@ -74,6 +74,9 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 			parallel = parallel[len(parallel)-1:]
 		}
 	}
+	if w.races(st, w.sp.nodes[f].first+index) {
+		say(schedule.AllowRaceConditions, nil, nil)
+	}
 	for _, v := range parallel {
 		say(schedule.Parallel, []string{v}, nil)
 	}
@@ -84,11 +87,8 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 	}
 	for _, v := range st.vars {
 		if v.there && v.vectorise {
-			switch l := w.sp.nodes[f].Stages[index].Loops[v.loop]; {
-			case l.RVar && !v.vector: // see dot
+			if w.sp.nodes[f].Stages[index].Loops[v.loop].RVar && !v.vector { // see dot
 				say(schedule.Atomic, nil, nil)
-			case l.RVar && !l.Pure: // see findAlong
-				say(schedule.AllowRaceConditions, nil, nil)
 			}
 			say(schedule.Vectorize, []string{v.name}, nil)
 		}
@@ -96,8 +96,17 @@ func (w *writer) loops(st *stageLoops, f, index int) []schedule.Directive {
 	return out
 }
 
-// parallelLoops names the parallel loops, outermost first; mixed says that Vars
-// and RVars are among them, which Halide does not fuse.
+// races holds where a loop that Halide does not prove independent is a vector or tasks.
+func (w *writer) races(st *stageLoops, number int) bool {
+	loops := w.sp.stages[number].Loops
+	return slices.ContainsFunc(st.vars, func(v loopVar) bool {
+		return v.there && !loops[v.loop].Pure && (v.vector && v.vectorise || v.parallel && v.extent > 1)
+	})
+}
+
+// parallelLoops names the parallel loops, outermost first, where those of a reduction that
+// they are inside of do not count; mixed says that Vars and RVars are among them, which
+// Halide does not fuse.
 func (w *writer) parallelLoops(st *stageLoops, number int) (loops []string, mixed bool) {
 	var vars, rvars bool
 	for _, v := range slices.Backward(st.vars) {
@@ -105,6 +114,9 @@ func (w *writer) parallelLoops(st *stageLoops, number int) (loops []string, mixe
 			continue
 		}
 		if !v.parallel {
+			if shared := w.sp.stages[number].shared; v.loop > shared && shared >= 0 && len(loops) == 0 {
+				continue
+			}
 			break
 		}
 		if w.sp.stages[number].Loops[v.loop].RVar {

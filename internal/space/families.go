@@ -246,13 +246,7 @@ func (sp *Space) anyTiles(l *Nest) bool {
 // idle is by how much the slowest core exceeds the average when a level's pure
 // loops of these extents are spread over the cores.
 func (sp *Space) idle(st *stage, size []int64) float64 {
-	tasks := 1.0
-	for i, l := range st.Loops {
-		if l.Pure {
-			tasks *= float64(size[i])
-		}
-	}
-	return idleness(tasks, sp.o.Parallelism)
+	return idleness(st.tasks(size), sp.o.Parallelism)
 }
 
 // keepsOrder holds where cutting loops of this size into t tiles visits a

@@ -18,6 +18,7 @@ best compute root vector x
 running compute root vector x
 inside compute root vector x
 others compute root vector x
+steps compute root vector x
 `
 	vectors := map[string]string{
 		"path.update(0)":    "allow_race_conditions()\nvectorize(p$xi)\n",
@@ -45,12 +46,17 @@ others compute root vector x
 	}
 }
 
-// Tasks go along the loops of updates that Halide proves independent.
+// Tasks go along the loops of updates that are independent, and inside of others where they
+// are so while these stand still and it is worth it.
 func TestTasksAlongRVars(t *testing.T) {
 	p := pipelinetest.Described(t, "recurrences.h21")
 	state := stateOf(t, newSpace(t, p, Defaults(2)), "inside compute root vector x\ninside tasks [64,16]\npath compute root vector x\npath tasks [64,16]\n")
 	if got := directivesOf(state, "inside.update(0)"); !strings.Contains(got, "parallel(i$y)") {
 		t.Errorf("no tasks:\n%s", got)
+	}
+	steps := stateOf(t, newSpace(t, p, Defaults(2)), "steps compute root vector x\nsteps tasks [256,32,4]\n")
+	if got := directivesOf(steps, "steps.update(0)"); !strings.Contains(got, "reorder(k$xi, k$x, k$yi, k$y, k$z)\nallow_race_conditions()\nparallel(k$y)\nvectorize(k$xi)\n") {
+		t.Errorf("steps in time:\n%s", got)
 	}
 	if got := directivesOf(state, "path.update(0)"); strings.Contains(got, "parallel") {
 		t.Errorf("rows that are made of those before are tasks:\n%s", got)

@@ -83,6 +83,7 @@ type stage struct {
 	dots     [2]int // see dotLoop, by dotFactors
 	across   int    // the loop that can be a vector by itself, see Across; -1 for none
 	along    []int  // the Func's dimension that a loop runs along, -1 for none; see findAlong
+	shared   int    // the reduction loop that can be cut into tasks inside others, -1 for none; see findShared
 }
 
 // bitset is a set of Funcs.
@@ -226,6 +227,24 @@ func (sp *Space) findAlong(st *pipeline.Stage) []int {
 	return along
 }
 
+// findShared is the outermost reduction loop whose iterations are independent of each other
+// while the loops outside it stand still, but not always, where all that is inside is worth
+// waking the cores for: they share it anew for each iteration of those outside, as the rows
+// of a plane for each step in time.
+func (sp *Space) findShared(st *stage) int {
+	if !sp.o.IndependentRVars {
+		return -1
+	}
+	shared, inside := -1, int64(1)
+	for i, e := range sp.Extents(st.fn, st.idx) {
+		inside *= e
+		if l := st.Loops[i]; l.Along != nil && !l.Pure && inside >= leastParallel {
+			shared = i
+		}
+	}
+	return shared
+}
+
 // checkRoot computes the bounds of every Func at root and refuses those that
 // later arithmetic could not stand.
 func (sp *Space) checkRoot() error {
@@ -274,6 +293,7 @@ func (sp *Space) derive() {
 	}
 	for i := range sp.stages {
 		sp.stages[i].unrolled = sp.unrollLimit(&sp.stages[i])
+		sp.stages[i].shared = sp.findShared(&sp.stages[i])
 	}
 	sp.findChosen()
 	sp.packed = sp.isPacked()

@@ -19,7 +19,27 @@ func (sp *Space) tasksOf(l *Nest, tasks []int64) []int64 {
 			t[i] = min(tasks[d], l.Size[i])
 		}
 	}
+	if i := st.shared; i >= 0 && st.tasks(t) == 1 {
+		if t[i] = min(tasks[*st.Loops[i].Along], l.Size[i]); t[i] > 1 {
+			for j := i + 1; j < len(t); j++ {
+				if !st.Loops[j].Pure {
+					t[j] = l.Size[j] // stays outside
+				}
+			}
+		}
+	}
 	return t
+}
+
+// tasks is how many tasks a level of this size has.
+func (st *stage) tasks(size []int64) float64 {
+	n := 1.0
+	for i, l := range st.Loops {
+		if l.Pure || i == st.shared {
+			n *= float64(size[i])
+		}
+	}
+	return n
 }
 
 // outerTasks makes the outermost pure loops parallel until there are enough tasks:
@@ -146,10 +166,7 @@ func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 			if l.Func != f {
 				continue
 			}
-			total := 1.0
-			for _, t := range sp.tasksOf(l, o.tasks) {
-				total *= float64(t)
-			}
+			total := sp.stages[l.stageNumber()].tasks(sp.tasksOf(l, o.tasks))
 			least, most = min(least, total), max(most, total)
 			o.idle = max(o.idle, idleness(total, sp.o.Parallelism))
 		}
