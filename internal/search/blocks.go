@@ -88,7 +88,8 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 
 // sums gives those of the Funcs that add up something a block of sums to be kept in
 // registers: two vectors, or all lanes of what a reduction was factored into, times so many
-// of the innermost other dimension as are unrolled at most. Tasks have at least as many. False where none can have any.
+// of the innermost other dimension as are unrolled at most. Tasks have at least as many.
+// False where none can have any.
 func (p *plan) sums(funcs []int) bool {
 	done := false
 	for _, f := range funcs {

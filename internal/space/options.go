@@ -71,8 +71,8 @@ type Options struct {
 
 	// IndependentRVars widens the space by vectors along reduction loops whose iterations
 	// neither read nor write what another writes, as where an update makes a state of the
-	// one before, and by tasks along those that Halide proves independent. Default true;
-	// Adams turns it off.
+	// one before, and by tasks along them, inside of other loops where they are not
+	// independent otherwise and it is worth it. Default true; Adams turns it off.
 	IndependentRVars bool
 
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see

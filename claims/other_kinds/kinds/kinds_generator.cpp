@@ -765,8 +765,47 @@ public:
     }
 };
 
+// A gated layer for one word: brought to length one, then two matrices, one the other's gate.
+class Gated : public Generator<Gated> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Input<Buffer<float, 1>> gain{"gain"};
+    Input<Buffer<float, 2>> gate{"gate"};
+    Input<Buffer<float, 2>> up{"up"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        const int n = 768, m = 2048;
+        Var i("i");
+        RDom k(0, n, "k"), kg(0, n, "kg"), ku(0, n, "ku");
+        Func square("square"), norm("norm"), gated("gated"), wide("wide");
+        square() += input(k) * input(k);
+        norm(i) = input(i) * gain(i) / sqrt(square() / n + 1e-5f);
+        gated(i) += gate(kg, i) * norm(kg);
+        wide(i) += up(ku, i) * norm(ku);
+        output(i) = gated(i) / (1.0f + fast_exp(-gated(i))) * wide(i);
+        input.set_estimates({{0, n}});
+        gain.set_estimates({{0, n}});
+        for (auto *matrix : {&gate, &up}) matrix->set_estimates({{0, n}, {0, m}});
+        output.set_estimates({{0, m}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        Var io("io"), lane("lane");
+        norm.compute_root().vectorize(i, vec);
+        square.compute_root();
+        output.split(i, io, i, 64).parallel(io).vectorize(i, vec);
+        for (auto rows : {std::make_pair(gated, kg), std::make_pair(wide, ku)}) {
+            RVar ko("ko"), ki("ki");
+            rows.first.compute_at(output, io).vectorize(i, vec);
+            Func lanes = rows.first.update().split(rows.second, ko, ki, 2 * vec).rfactor(ki, lane);
+            lanes.compute_at(rows.first, i).vectorize(lane).update().vectorize(lane);
+        }
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Gated, gated)
 HALIDE_REGISTER_GENERATOR(TenBits, ten_bits)
 HALIDE_REGISTER_GENERATOR(BlockRows, block_rows)
 HALIDE_REGISTER_GENERATOR(RgbaBlur, rgba_blur)

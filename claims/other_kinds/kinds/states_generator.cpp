@@ -1,0 +1,127 @@
+// Kinds of pipelines that update their own points, with a schedule by hand each: a state is
+// made of the one before, or a part of a picture of what it was.
+
+#include "Halide.h"
+
+namespace {
+
+using namespace Halide;
+
+constexpr int kTasks = 32;
+
+// Heat that spreads over a plate, all its steps in one Func.
+class Plate : public Generator<Plate> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int n = 512, steps = 20;
+        Var x("x"), y("y"), t("t");
+        Func u("u");
+        RDom r(1, n - 2, 1, n - 2, 1, steps, "r");
+        auto before = [&](int dx, int dy) { return u(r.x + dx, r.y + dy, r.z - 1); };
+        u(x, y, t) = input(x, y);
+        u(r.x, r.y, r.z) = before(0, 0) + 0.2f * (before(-1, 0) + before(1, 0) + before(0, -1) + before(0, 1) - 4.0f * before(0, 0));
+        output(x, y) = u(x, y, steps);
+        input.set_estimates({{0, n}, {0, n}});
+        output.set_estimates({{0, n}, {0, n}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.vectorize(x, vec).parallel(y, kTasks);
+        u.compute_root().vectorize(x, vec).parallel(t);
+        u.update().allow_race_conditions().vectorize(r.x, vec).parallel(r.y, 2 * kTasks);
+    }
+};
+
+// A picture whose inside is sharpened; its border stays as it is.
+class Inside : public Generator<Inside> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Output<Buffer<uint8_t, 2>> output{"output"};
+
+    void generate() {
+        const int width = 1920, height = 1080;
+        Var x("x"), y("y");
+        RDom r(1, width - 2, 1, height - 2, "r");
+        auto at = [&](int dx, int dy) { return cast<int16_t>(input(r.x + dx, r.y + dy)); };
+        output(x, y) = input(x, y);
+        output(r.x, r.y) = cast<uint8_t>(clamp(2 * at(0, 0) - (at(-1, 0) + at(1, 0) + at(0, -1) + at(0, 1)) / 4, 0, 255));
+        input.set_estimates({{0, width}, {0, height}});
+        output.set_estimates({{0, width}, {0, height}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<uint8_t>();
+        output.vectorize(x, vec).parallel(y, kTasks);
+        output.update().vectorize(r.x, vec / 2).parallel(r.y, kTasks);
+    }
+};
+
+// Stereo: along each row the cost of each disparity is that of the pixel and half of the least
+// of its neighbours' before; the disparity of the least.
+class Disparity : public Generator<Disparity> {
+public:
+    Input<Buffer<uint8_t, 2>> left{"left"};
+    Input<Buffer<uint8_t, 2>> right{"right"};
+    Output<Buffer<uint8_t, 2>> output{"output"};
+
+    void generate() {
+        const int width = 640, height = 480, disparities = 32;
+        Var d("d"), x("x"), y("y");
+        Func bounded = BoundaryConditions::repeat_edge(right);
+        Func cost("cost"), path("path"), best("best");
+        cost(d, x, y) = cast<int16_t>(absd(left(x, y), bounded(x - d, y)));
+        RDom r(0, disparities, 1, width - 1, "r"), k(0, disparities, "k");
+        path(d, x, y) = cast<int16_t>(0);
+        path(d, 0, y) = cost(d, 0, y);
+        Expr more = path(min(r.x + 1, disparities - 1), r.y - 1, y), fewer = path(max(r.x - 1, 0), r.y - 1, y);
+        Expr least = min(path(r.x, r.y - 1, y), min(more, fewer) + cast<int16_t>(8));
+        path(r.x, r.y, y) = cost(r.x, r.y, y) + least / cast<int16_t>(2);
+        best(x, y) = Tuple(cast<int16_t>(32767), cast<uint8_t>(0));
+        Expr nearer = path(k, x, y) < best(x, y)[0];
+        best(x, y) = Tuple(min(best(x, y)[0], path(k, x, y)), select(nearer, cast<uint8_t>(k), best(x, y)[1]));
+        output(x, y) = best(x, y)[1];
+        for (auto *image : {&left, &right}) image->set_estimates({{0, width}, {0, height}});
+        output.set_estimates({{0, width}, {0, height}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<int16_t>();
+        output.parallel(y).vectorize(x, vec);
+        path.compute_at(output, y).vectorize(d, vec);
+        path.update(0).vectorize(d, vec);
+        path.update(1).allow_race_conditions().vectorize(r.x, vec);
+        best.compute_at(output, x).vectorize(x);
+        best.update().reorder(x, k).vectorize(x);
+    }
+};
+
+// The likeliest way through 64 states: how likely each is at each time.
+class Likeliest : public Generator<Likeliest> {
+public:
+    Input<Buffer<float, 2>> step{"step"};
+    Input<Buffer<float, 2>> seen{"seen"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int states = 64, times = 256;
+        Var s("state"), t("time");
+        Func score("score");
+        RDom r(0, states, 0, states, 1, times - 1, "r");
+        score(s, t) = select(t == 0, seen(s, 0), -1e30f);
+        score(r.x, r.z) = max(score(r.x, r.z), score(r.y, r.z - 1) + step(r.x, r.y) + seen(r.x, r.z));
+        output(s, t) = score(s, t);
+        step.set_estimates({{0, states}, {0, states}});
+        seen.set_estimates({{0, states}, {0, times}});
+        output.set_estimates({{0, states}, {0, times}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.vectorize(s, vec);
+        score.compute_root().vectorize(s, vec);
+        score.update().allow_race_conditions().vectorize(r.x, vec);
+    }
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(Plate, plate)
+HALIDE_REGISTER_GENERATOR(Inside, inside)
+HALIDE_REGISTER_GENERATOR(Disparity, disparity)
+HALIDE_REGISTER_GENERATOR(Likeliest, likeliest)
