@@ -109,14 +109,16 @@ func slid(root *Nest, f int) *Nest {
 // required, or where computing more does no harm. Halide starts a sliding window
 // with whole extra iterations, as many as it takes to fill the overlap between
 // one iteration and the next: unless the overlap is a multiple of the step, they
-// begin before the region required, and may read before the start of an input.
+// begin before the region required, and may read before the start of an input. So may
+// the first where a window moves by more than it holds, as with a copy that is read at
+// strides: each iteration computes what lies in between, too.
 func (sp *Space) slidesCleanly(l *Nest, f int) bool {
 	if !sp.nodes[f].spills {
 		return true
 	}
 	clean := true
 	l.eachStep(f, func(_ int, step, overlap int64) {
-		if step > 0 && overlap > 0 && overlap%step != 0 {
+		if step > 0 && overlap%step != 0 {
 			clean = false
 		}
 	})

@@ -444,6 +444,17 @@ func TestInputsAreNotOverread(t *testing.T) {
 	if s, repaired, _ := sp.Replay(trace, Nearest); len(repaired) == 0 {
 		t.Errorf("slides by four rows over an overlap of two:\n%v", s)
 	}
+	// Every other row: each iteration, and so the first, would compute the one before it too.
+	apart := asInput(toy(64, 64, 0, 0))
+	rows := &apart.Funcs[0].Stages[0].Edges[0].Bounds[1]
+	rows.Min.Coeff, rows.Max.Coeff = 2, 2
+	sp = newSpace(t, apart, Defaults(2))
+	if trace, err = sp.ParseTrace("a tasks [64,32]\nb compute a [64,1] store a [64,32] vector x\n"); err != nil {
+		t.Fatal(err)
+	}
+	if s, repaired, _ := sp.Replay(trace, Nearest); len(repaired) == 0 {
+		t.Errorf("slides by two rows of which it needs one:\n%v", s)
+	}
 }
 
 // A loop whose extent a parameter decides is not unrolled, whatever its estimate; Adams
