@@ -81,7 +81,7 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 			l.Size[i] = extent(span)
 			width := int64(1)
 			natural := n.lanes(st.VectorSize, v)
-			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural) {
+			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural && sp.vectorlessAlong(f, s)) {
 				l.VectorLoop = i
 				lanes, width = natural, natural
 				l.Size[i] = ceilDiv(l.Size[i], lanes)
@@ -110,6 +110,14 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 		out = append(out, sp.seal(l))
 	}
 	return out
+}
+
+// vectorlessAlong holds where a stage has no loop of its own along the dimension that the
+// Func's vectors are along before any other. Only then can a reduction loop be a vector:
+// columns of an update that has rows of points are what a model likes and memory does not.
+func (sp *Space) vectorlessAlong(f, s int) bool {
+	n := &sp.nodes[f]
+	return n.Stages[s].PureLoop(n.vectorDims[0]) < 0
 }
 
 // compute adds to c, a copy not yet sealed, the loops of all stages of f,
