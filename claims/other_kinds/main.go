@@ -18,18 +18,24 @@ import (
 	"github.com/protuner/protuner/internal/tune"
 )
 
+// states are those of states_generator.cpp, kinds those of kinds_generator.cpp.
+const (
+	states = "plate,inside,disparity,likeliest"
+	kinds  = "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
+		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
+		"q_add,deposit,ten_bits,block_rows,rgba_blur,links,gated"
+)
+
 func main() {
 	budget := flag.Duration("budget", 20*time.Second, "time for each")
 	seed := flag.Int64("seed", 1, "seed")
-	names := flag.String("only", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm,"+
-		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad,"+
-		"q_add,deposit,ten_bits,block_rows,rgba_blur,links,gated,plate,inside,disparity,likeliest", "names")
+	names := flag.String("only", kinds+","+states, "names")
 	flag.Parse()
 	dir := claim.TempDir()
 	claim.AgainstOwn(claim.Context(), strings.Split(*names, ","), func(name string) (tune.Options, error) {
 		o := tune.Defaults()
 		file := "kinds_generator.cpp"
-		if slices.Contains([]string{"plate", "inside", "disparity", "likeliest"}, name) {
+		if slices.Contains(strings.Split(states, ","), name) {
 			file = "states_generator.cpp"
 		}
 		o.Generator.Path, o.Generator.Name = filepath.Join("claims", "other_kinds", "kinds", file), name

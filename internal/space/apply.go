@@ -387,22 +387,33 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		}
 	}
 	group := s.vars[:len(st.Loops)]
-	if i := slices.IndexFunc(group, func(v loopVar) bool { return v.vector && v.there }); i >= 0 && w.sp.Factored(n.Func, n.VectorDim) {
-		all := group[i].extent
-		for _, in := range inner {
-			all *= in.extent
-		}
-		if group[i].constant && all <= st.unrolled {
-			lanes := group[i]
-			lanes.unrolled, lanes.vector = true, false
-			group[i].there, group[i].extent = false, 1
-			inner = append(inner, lanes)
-		}
+	if w.sp.Factored(n.Func, n.VectorDim) {
+		inner = withLanes(group, inner, st.unrolled)
 	}
 	if len(inner) > 0 {
 		slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
+}
+
+// withLanes moves what is left of the group's vectorised loop into a block, inner, that is
+// unrolled, where that makes it no larger than most.
+func withLanes(group, inner []loopVar, most int64) []loopVar {
+	i := slices.IndexFunc(group, func(v loopVar) bool { return v.vector && v.there })
+	if i < 0 || !group[i].constant {
+		return inner
+	}
+	lanes := group[i]
+	all := lanes.extent
+	for _, in := range inner {
+		all *= in.extent
+	}
+	if all > most {
+		return inner
+	}
+	lanes.unrolled, lanes.vector = true, false
+	group[i].there, group[i].extent = false, 1
+	return append(inner, lanes)
 }
 
 // wholeBlocks is a tile of so many points along the vector's dimension, of which there are

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
@@ -41,6 +42,28 @@ steps compute root vector x
 			}
 			if got := directivesOf(stateOf(t, newSpace(t, p, Adams(2)), text), stage); strings.Contains(got, "vectorize") {
 				t.Errorf("theirs, %s of %s:\n%s", stage, name, got)
+			}
+		}
+	}
+}
+
+// An update that has rows of points keeps its vectors along these: a reduction loop over its
+// columns is none, though it would be if the rows were no loop of the update.
+func TestColumnsAreNoVectors(t *testing.T) {
+	for rows, want := range map[bool]int{true: -1, false: 0} {
+		p := toy(64, 64)
+		along := 1
+		update := pipeline.Stage{Name: "a.update(0)", VectorSize: 4, Features: make([]int32, 287), Loops: []pipeline.Loop{
+			{Var: "r", RVar: true, Along: &along, PureDim: -1, ComputedDim: -1, Const: &[2]int64{0, 63}},
+		}}
+		if rows {
+			update.Loops = append(update.Loops, p.Funcs[0].Stages[0].Loops[0])
+		}
+		p.Funcs[0].Stages = append(p.Funcs[0].Stages, update)
+		sp := newSpace(t, p, Defaults(2))
+		for _, l := range sp.loops(sp.root, 0, 1) {
+			if l.Stage == 1 && l.VectorLoop != want {
+				t.Errorf("rows %v: the vector of the update is loop %d", rows, l.VectorLoop)
 			}
 		}
 	}

@@ -76,11 +76,10 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 		l := &made.nests[0]
 		*l = Nest{Func: f, Stage: s, Size: size[:len(loops):len(loops)], Innermost: true,
 			Tileable: !n.Extern && (at.stage < 0 || !sp.o.NoSubtiling), VectorDim: v, VectorLoop: -1}
-		lanes := int64(1)
+		lanes, natural := int64(1), n.lanes(st.VectorSize, v)
 		for i, span := range loops {
 			l.Size[i] = extent(span)
 			width := int64(1)
-			natural := n.lanes(st.VectorSize, v)
 			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural && sp.vectorlessAlong(f, s)) {
 				l.VectorLoop = i
 				lanes, width = natural, natural
