@@ -463,15 +463,13 @@ int written_along(const Function &f, const Definition &def, const std::string &l
         for (const Expr &e : parts) substitute_in_all_lets(e).accept(&calls);
     }
     calls.places.push_back(def.args());
-    for (const std::vector<Expr> &place : calls.places) {
-        bool apart_here = false;
+    const auto is_elsewhere = [&](const std::vector<Expr> &place) {
         for (size_t d = 0; d < place.size(); d++) {
-            const Expr there = substitute(other, substitute_in_all_lets(place[d]));
-            apart_here = apart_here || never_zero(there - def.args()[d], apart);
+            if (never_zero(substitute(other, place[d]) - def.args()[d], apart)) return true;
         }
-        if (!apart_here) return -1;
-    }
-    return along;
+        return false;
+    };
+    return std::all_of(calls.places.begin(), calls.places.end(), is_elsewhere) ? along : -1;
 }
 
 bool find_affine(const std::string &func, const Stage &stage, Bound *b) {

@@ -56,23 +56,26 @@ void keep_memory() {
 
 std::atomic<bool> overrun;
 
-void zone(uint8_t *at, size_t n) {
-    memset(at, kGuardByte, n);
-}
-
 bool is_intact(const uint8_t *at, size_t n) {
     return std::all_of(at, at + n, [](uint8_t b) { return b == kGuardByte; });
 }
 
-// A zone, at whose beginning the size stands, the memory, a zone.
-void *guarded_malloc(void *, size_t n) {
-    size_t whole = (kGuard + n + kBeside + kAlignment - 1) / kAlignment * kAlignment;
+// So many bytes behind a zone of kGuard, where what free is given begins, and before one of
+// `after`; null where there is no memory.
+uint8_t *between_zones(size_t n, size_t after) {
+    size_t whole = (kGuard + n + after + kAlignment - 1) / kAlignment * kAlignment;
     auto *memory = (uint8_t *)aligned_alloc(kAlignment, whole);
     if (!memory) return nullptr;
-    zone(memory, kGuard);
-    zone(memory + kGuard + n, kBeside);
-    memcpy(memory, &n, sizeof n);
+    memset(memory, kGuardByte, kGuard);
+    memset(memory + kGuard + n, kGuardByte, after);
     return memory + kGuard;
+}
+
+// The zone before it begins with the size.
+void *guarded_malloc(void *, size_t n) {
+    uint8_t *data = between_zones(n, kBeside);
+    if (data) memcpy(data - kGuard, &n, sizeof n);
+    return data;
 }
 
 void guarded_free(void *, void *p) {
@@ -151,12 +154,8 @@ DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, c
         stride *= extents[d];
     }
     bytes_ = (size_t)stride * ((type.bits + 7) / 8);
-    size_t whole = (bytes_ + 2 * kGuard + kAlignment - 1) / kAlignment * kAlignment;
-    memory_ = (uint8_t *)aligned_alloc(kAlignment, whole);
-    if (!memory_) throw std::bad_alloc();
-    data_ = memory_ + kGuard;
-    zone(memory_, kGuard);
-    zone(data_ + bytes_, kGuard);
+    data_ = between_zones(bytes_, kGuard);
+    if (!data_) throw std::bad_alloc();
     buffer_.host = data_;
     buffer_.type = type;
     buffer_.dimensions = (int32_t)dims_.size();
@@ -164,11 +163,11 @@ DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, c
 }
 
 DenseBuffer::~DenseBuffer() {
-    free(memory_);
+    free(data_ - kGuard);
 }
 
 bool DenseBuffer::guards_intact() const {
-    return is_intact(memory_, kGuard) && is_intact(data_ + bytes_, kGuard);
+    return is_intact(data_ - kGuard, kGuard) && is_intact(data_ + bytes_, kGuard);
 }
 
 Tolerance Tolerance::from_json(const Json &j) {

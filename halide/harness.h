@@ -94,7 +94,6 @@ public:
 private:
     halide_buffer_t buffer_ = {};
     std::vector<halide_dimension_t> dims_;
-    uint8_t *memory_ = nullptr;
     uint8_t *data_ = nullptr;
     size_t bytes_ = 0;
 };
