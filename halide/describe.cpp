@@ -105,6 +105,7 @@ Json loop_json(const Node &n, const Stage &s, const Loop &l) {
     set_if(j, "pure", l.pure);
     set_if(j, "rvar", l.rvar);
     set_if(j, "scatters", l.scatters);
+    set_if(j, "ragged", l.ragged);
     set_if(j, "chooses", l.chooses);
     set_if(j, "period", l.period);
     if (l.along >= 0) j.set("along", l.along);

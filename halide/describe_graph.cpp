@@ -311,6 +311,7 @@ private:
             l.max = in.max;
             if (l.rvar) l.along = written_along(n.func, definition(n, s), l.var);
             for (const Expr &e : n.stages[s].args) l.scatters = l.scatters || follows_data(e, l.var);
+            if (n.stages[s].predicate.defined() && l.pure) l.ragged = is_ragged(n.stages[s].predicate, l.var, schedule.rvars());
             for (int d = 0; d < n.func.dimensions(); d++) {
                 if (l.var == n.func.args()[d]) l.pure_dim = d;
                 if (equal(l.min, n.computed[d].in.min) && equal(l.max, n.computed[d].in.max)) {

@@ -81,6 +81,7 @@ struct Loop {
     bool pure = false, rvar = false;
     bool uses_parameter = false;  // as of Bound, where it is constant
     bool scatters = false;        // see follows_data
+    bool ragged = false;          // see is_ragged
     bool chooses = false;         // see Uses
     int64_t period = 0;           // see Uses; 0 where there is none
     int along = -1;               // see written_along

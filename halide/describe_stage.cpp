@@ -444,6 +444,17 @@ bool follows_data(const Expr &coordinate, const std::string &loop) {
     return find.found;
 }
 
+bool is_ragged(const Expr &condition, const std::string &loop, const std::vector<ReductionVariable> &reduction) {
+    const Expr whole = substitute_in_all_lets(condition);
+    if (const And *both = whole.as<And>()) return is_ragged(both->a, loop, reduction) || is_ragged(both->b, loop, reduction);
+    bool bounds = false;
+    for (const ReductionVariable &r : reduction) {
+        if (follows_data(whole, r.var)) return false;
+        bounds = bounds || expr_uses_var(whole, r.var);
+    }
+    return bounds && follows_data(whole, loop);
+}
+
 int written_along(const Function &f, const Definition &def, const std::string &loop) {
     const std::string apart = unique_name("apart");
     std::map<std::string, Expr> other = {{loop, Variable::make(Int(32), loop) + Variable::make(Int(32), apart)}};

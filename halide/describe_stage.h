@@ -56,6 +56,12 @@ int summed_at_once(const std::string &func, const Stage &stage);
 // neighbouring iterations of the loop write lies apart then, wherever the data say.
 bool follows_data(const Halide::Expr &coordinate, const std::string &loop);
 
+// Whether the condition of an update ends its reduction loops where the data of an iteration
+// of the loop have it, as a row of a sparse matrix does: from there on nothing is left to do,
+// and Halide ends the loops unless iterations of several lengths share a vector.
+bool is_ragged(const Halide::Expr &condition, const std::string &loop,
+               const std::vector<Halide::Internal::ReductionVariable> &reduction);
+
 // The dimension of a Func that iterations of a reduction loop of an update write along, one
 // after the other, where those that differ in the loop alone, or in loops of the reduction
 // inside it too, neither read nor write what another writes; -1 where there is none. Halide's own

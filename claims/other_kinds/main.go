@@ -1,7 +1,8 @@
 // Claim: on kinds of pipelines that the suite has none of (sums of bytes, interleaved colours,
 // rows that are normalised, steps in three dimensions, a cell of a recurrent network, one
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
-// integers that overflow, packed words, rows of four floats, states made of the ones before),
+// integers that overflow, packed words, rows of four floats, states made of the ones before,
+// rows of a sparse matrix),
 // a third of a minute from nothing ends in a schedule that computes the right thing and is
 // faster in geometric mean than one written by hand.
 // Usage: other_kinds [flags].
@@ -18,9 +19,11 @@ import (
 	"github.com/protuner/protuner/internal/tune"
 )
 
-// states are those of states_generator.cpp, kinds those of kinds_generator.cpp.
+// states are those of states_generator.cpp, ragged those of ragged_generator.cpp, kinds
+// those of kinds_generator.cpp.
 const (
 	states = "plate,inside,disparity,likeliest"
+	ragged = "sparse_rows"
 	kinds  = "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
 		"q_add,deposit,ten_bits,block_rows,rgba_blur,links,gated"
@@ -29,14 +32,17 @@ const (
 func main() {
 	budget := flag.Duration("budget", 20*time.Second, "time for each")
 	seed := flag.Int64("seed", 1, "seed")
-	names := flag.String("only", kinds+","+states, "names")
+	names := flag.String("only", kinds+","+states+","+ragged, "names")
 	flag.Parse()
 	dir := claim.TempDir()
 	claim.AgainstOwn(claim.Context(), strings.Split(*names, ","), func(name string) (tune.Options, error) {
 		o := tune.Defaults()
 		file := "kinds_generator.cpp"
-		if slices.Contains(strings.Split(states, ","), name) {
+		switch {
+		case slices.Contains(strings.Split(states, ","), name):
 			file = "states_generator.cpp"
+		case slices.Contains(strings.Split(ragged, ","), name):
+			file = "ragged_generator.cpp"
 		}
 		o.Generator.Path, o.Generator.Name = filepath.Join("claims", "other_kinds", "kinds", file), name
 		o.Budget, o.Seed, o.DB = *budget, *seed, filepath.Join(dir, name+".db")

@@ -2,7 +2,7 @@
 // decisions lead to compiles under real Halide and computes what a schedule without
 // any loop transformed does, under every Halide tested, for one core and for two; and so
 // does each with register blocks of two and of three over each dimension and over both,
-// slice by slice, scattering point by point, with shorter vectors and several products at
+// slice by slice, point by point what diverges, with shorter vectors and several products at
 // once, and with a version for the estimated sizes.
 //
 //	go run ./claims/toy_schedules_are_right [-halide 21.0.0] [-count]
@@ -31,7 +31,7 @@ const target = "x86-64-linux-sse41"
 func main() {
 	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
 	count := flag.Bool("count", false, "only say how many schedules there are")
-	only := flag.String("only", "rows,chain,open,sums,channels,taps,bins,dots,totals,pair,named,steps", "toys")
+	only := flag.String("only", "rows,chain,open,sums,channels,taps,bins,dots,totals,pair,named,steps,ragged", "toys")
 	flag.Parse()
 	ctx := claim.Context()
 	tried, wrong := 0, 0
@@ -138,7 +138,7 @@ func sized(s *space.State) (*space.State, bool) {
 }
 
 // vectors are the ways to make vectors of other than their natural length: none where
-// points are scattered, shorter ones, ones that add up several products at once, and ones
+// points diverge, shorter ones, ones that add up several products at once, and ones
 // along the reduction.
 func vectors(s *space.State) []*space.State {
 	var out []*space.State
@@ -147,7 +147,7 @@ func vectors(s *space.State) []*space.State {
 		if !sp.Scheduled(f) {
 			continue
 		}
-		if len(sp.Scattering(f)) > 0 {
+		if len(sp.Divergent(f)) > 0 {
 			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Scalar})))
 		}
 		for _, lanes := range sp.Across(f) {

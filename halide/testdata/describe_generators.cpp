@@ -85,6 +85,30 @@ public:
     }
 };
 
+// Sums as long as the data of their point have them, of terms that are there or not, of
+// as many for all points.
+class Ragged : public Generator<Ragged> {
+public:
+    Input<Buffer<int32_t, 1>> input{"input"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        RDom run(0, 8, "run"), above(0, 8, "above"), even(0, 8, "even");
+        run.where(run < input(x) % 8 && input(x + run) > 0);
+        above.where(above < 4 && input(x + above) > input(x));
+        even.where(even < x % 4);
+        Func sums("sums");
+        sums(x) = 0;
+        sums(x) += input(x + run);
+        sums(x) += input(x + above);
+        sums(x) += input(x + even);
+        output(x) = sums(x);
+        input.set_estimates({{0, 1032}});
+        output.set_estimates({{0, 1024}});
+    }
+};
+
 // Bounds that a scalar input decides: constants as estimated, unknown when compiled.
 class Parametric : public Generator<Parametric> {
 public:
@@ -601,6 +625,7 @@ HALIDE_REGISTER_GENERATOR(TupleUpdate, tuple_update)
 HALIDE_REGISTER_GENERATOR(MultiOutput, multi_output)
 HALIDE_REGISTER_GENERATOR(ExternStage, extern_stage)
 HALIDE_REGISTER_GENERATOR(Predicate, predicate)
+HALIDE_REGISTER_GENERATOR(Ragged, ragged)
 HALIDE_REGISTER_GENERATOR(Parametric, parametric)
 HALIDE_REGISTER_GENERATOR(Types, types)
 HALIDE_REGISTER_GENERATOR(Boundary, boundary)

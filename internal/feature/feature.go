@@ -174,7 +174,7 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // to the bit.
 //
 // Register blocks (space.Block), which Adams et al. do not have, count as the extent of
-// their Func's first stage that is unrolled; stages that scatter and are computed point
+// their Func's first stage that is unrolled; stages that diverge and are computed point
 // by point (space.Scalar) have vectors of one lane, and where vectors are of several
 // shorter ones (space.Lanes) or add up several products at once (space.Dot) there are as
 // many more or fewer of them; vectors along a reduction (space.Across) end in a scalar each.
@@ -213,7 +213,7 @@ func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 // Func, makes of them.
 func otherVectors(sp *space.Space, ft *Schedule, d space.Decision, stage int) {
 	switch {
-	case d.Kind == space.Scalar && slices.Contains(sp.Scattering(d.Func), stage):
+	case d.Kind == space.Scalar && slices.Contains(sp.Divergent(d.Func), stage):
 		ft[NumScalars] += ft[NumVectors] * ft[VectorSize]
 		ft[NumVectors], ft[VectorSize] = 0, 1
 	case d.Kind == space.Lanes && ft[VectorSize] > float64(d.Factor):

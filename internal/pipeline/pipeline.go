@@ -131,6 +131,9 @@ type Loop struct {
 	// Scatters says that a coordinate which is written to is looked up where the loop
 	// says: what neighbouring iterations write lies wherever the data have it.
 	Scatters bool `json:"scatters,omitempty"`
+	// Ragged says that reduction loops end where the data of an iteration have it: of
+	// neighbouring ones each has as many as it likes.
+	Ragged bool `json:"ragged,omitempty"`
 	// Chooses says that the loop alone decides which of several values is computed, as
 	// where each of a few channels has a formula of its own.
 	Chooses bool `json:"chooses,omitempty"`

@@ -99,7 +99,7 @@ func (p *Progress) Events() tune.Events {
 		},
 		Baseline: func(name string, took time.Duration, err error) {
 			if err != nil {
-				p.line("%s: %s", name, strings.SplitN(err.Error(), "\n", 2)[0])
+				p.line("%s: %s", name, oneLine(err.Error()))
 				return
 			}
 			p.line("%s: made in %v", name, took.Round(100*time.Millisecond))

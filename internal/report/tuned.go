@@ -154,6 +154,9 @@ func Tuned(w io.Writer, r *tune.Report) {
 	}
 	if r.Final > 0 && r.NoiseFloor == nil {
 		fmt.Fprintf(w, "built ahead of time and checked in a fresh process: %s\n", Duration(r.Final))
+		for _, b := range r.Baselines {
+			fmt.Fprintf(w, "not raced: %s: %s\n", b.Name, oneLine(b.Failure))
+		}
 	}
 	if r.NoiseFloor != nil {
 		t := raceTable(r)

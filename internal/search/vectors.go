@@ -8,10 +8,10 @@ import (
 
 // These moves say what the vectors of Funcs are made of.
 
-// scalar makes one of the Funcs that scatter do so point by point, or in vectors again.
+// scalar makes one of the Funcs that diverge point by point, or in vectors again.
 func (m *mover) scalar(from, _ *space.State) (*space.State, bool) {
 	return m.vectors(from, space.Scalar, func(sp *space.Space, f int) []int64 {
-		if len(sp.Scattering(f)) == 0 {
+		if len(sp.Divergent(f)) == 0 {
 			return nil
 		}
 		return []int64{0}
@@ -55,7 +55,7 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 	return p.state(), true
 }
 
-// fitVectors says of all Funcs what people would of their vectors: what scatters does so
+// fitVectors says of all Funcs what people would of their vectors: what diverges is made
 // point by point, sums of products of short integers add up several at once, with no
 // more lanes than there are of the sums, and a vector has no more lanes than its dimension
 // has points, if a shorter one has room for these. And of what is packed a whole period is
@@ -67,7 +67,7 @@ func (p *plan) fitVectors() bool {
 		if periods != nil {
 			done = p.wholePeriods(f, periods[f]) || done
 		}
-		if len(p.sp.Scattering(f)) > 0 {
+		if len(p.sp.Divergent(f)) > 0 {
 			p.say(f, space.Scalar, 0)
 			done = true
 		}

@@ -22,7 +22,7 @@ const (
 	// Slice computes what is at root slice by slice of an output, a slice being one
 	// iteration of one of its loops. It is no action either.
 	Slice
-	// Scalar makes one point after the other of a Func's stages that scatter, in place of
+	// Scalar makes one point after the other of a Func's stages that diverge, in place of
 	// a vector of points. It is no action either.
 	Scalar
 	// Lanes makes the vectors of a Func that are longer of several of so many lanes. It is

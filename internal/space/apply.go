@@ -232,10 +232,30 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 
 // onePoint holds where the state has it that a stage makes one point after the other. A
 // vector of points that lie wherever the data have it is read and written back by as many
-// loads and stores as it has lanes, and put together and taken apart besides.
+// loads and stores as it has lanes, and put together and taken apart besides; one of sums
+// that end wherever the data have it goes on until all possible ends.
 func (w *writer) onePoint(n *Nest) bool {
 	_, ok := w.state.vectorsOf(n.Func, Scalar)
-	return ok && w.sp.stages[n.stageNumber()].Loops[n.VectorLoop].Scatters
+	return ok && diverges(w.sp.stages[n.stageNumber()].Loops[n.VectorLoop])
+}
+
+// toItsEnd holds where a stage makes one point after the other of sums that end where the
+// data have it, and nothing else is computed in its level around them.
+func (w *writer) toItsEnd(n, points *Nest) bool {
+	return points.VectorLoop >= 0 && len(n.Children) == 1 && len(n.StoreAt) == 0 &&
+		w.onePoint(points) && w.sp.stages[n.stageNumber()].Loops[points.VectorLoop].Ragged
+}
+
+// sumInside moves the reduction loops of the innermost level into the group of points inside
+// it and inside of these: only there can Halide end them where the point's sum does.
+func (s *stageLoops) sumInside(group []loopVar) {
+	for i := range group {
+		if v := &s.vars[i]; !v.pure && v.there && !group[i].there {
+			group[i] = *v
+			v.there, v.extent = false, 1
+		}
+	}
+	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
 }
 
 // vectorised is the innermost loop that is there of those vectorised.
@@ -310,7 +330,11 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			v.extent = size
 		}
 	}
-	if child.Innermost && !w.unroll(s, len(group), w.sp.UnrollLimit(n.Func, n.Stage)) {
+	switch {
+	case !child.Innermost:
+	case w.toItsEnd(n, child):
+		s.sumInside(group)
+	case !w.unroll(s, len(group), w.sp.UnrollLimit(n.Func, n.Stage)):
 		w.block(s, n)
 	}
 	return group

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,5 +84,32 @@ func TestTasksAlongRVars(t *testing.T) {
 	}
 	if got := directivesOf(state, "path.update(0)"); strings.Contains(got, "parallel") {
 		t.Errorf("rows that are made of those before are tasks:\n%s", got)
+	}
+}
+
+// Vectors may be left out of an update whose sums end where the data of a point have it, not
+// of one whose terms are each there or not, nor where all points have as many.
+func TestDivergentStages(t *testing.T) {
+	for _, name := range []string{"ragged.h19", "ragged.h21"} {
+		sp := newSpace(t, pipelinetest.Described(t, name), Defaults(2))
+		sums := slices.IndexFunc(sp.Pipeline().Funcs, func(f pipeline.Func) bool { return f.Name == "sums" })
+		if got := sp.Divergent(sums); !slices.Equal(got, []int{1}) {
+			t.Errorf("%s: stages %v of sums diverge", name, got)
+		}
+		const text = "output compute root vector x\noutput tasks [16]\nsums compute output [16] vector x\n"
+		for _, c := range []struct {
+			trace string
+			want  [4]bool
+		}{{text, [4]bool{true, true, true, true}}, {text + "sums scalar\n", [4]bool{true, false, true, true}}} {
+			state := stateOf(t, sp, c.trace)
+			for s, want := range c.want {
+				stage := sp.Pipeline().Funcs[sums].Stages[s].Name
+				if got := directivesOf(state, stage); strings.Contains(got, "vectorize") != want {
+					t.Errorf("%s of %s has vectors: %v\n%s", stage, name, !want, got)
+				} else if inside := "reorder(run$x, xi, x)"; !want && !strings.Contains(got, inside) {
+					t.Errorf("%s of %s without %s:\n%s", stage, name, inside, got)
+				}
+			}
+		}
 	}
 }

@@ -58,7 +58,7 @@ type node struct {
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces     bool      // has a stage with reduction loops
 	partly      bool      // feeds a reduction with a condition: loops may need any part of what they say
-	scattering  []int     // see Scattering
+	divergent   []int     // see Divergent
 	shorter     []int64   // see Shorter
 	dots        []int64   // see Dots
 	across      []int64   // see Across
@@ -278,7 +278,7 @@ func (sp *Space) derive() {
 		})
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
-		n.scattering = n.findScattering()
+		n.divergent = n.findDivergent()
 		n.shorter = n.findShorter()
 		n.dots = sp.findDots(f)
 	}
@@ -415,22 +415,25 @@ func (sp *Space) findVectorDims(f int) []int {
 	return dims
 }
 
-// findScattering lists the stages that scatter along a pure loop.
-func (n *node) findScattering() []int {
-	scatters := func(l pipeline.Loop) bool { return l.Pure && l.PureDim >= 0 && l.Scatters }
+// diverges holds for loops of which neighbouring iterations do what their data say.
+func diverges(l pipeline.Loop) bool { return l.Scatters || l.Ragged }
+
+// findDivergent lists the stages that diverge along a pure loop.
+func (n *node) findDivergent() []int {
+	pure := func(l pipeline.Loop) bool { return l.Pure && l.PureDim >= 0 && diverges(l) }
 	var out []int
 	for s := range n.Stages {
-		if slices.ContainsFunc(n.Stages[s].Loops, scatters) {
+		if slices.ContainsFunc(n.Stages[s].Loops, pure) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// Scattering lists the stages of f that scatter along a pure loop, so that a vector along
-// it can be left out: by a decision of the Kind Scalar, for a trace to end with. The slice
-// is shared.
-func (sp *Space) Scattering(f int) []int { return sp.nodes[f].scattering }
+// Divergent lists the stages of f that scatter along a pure loop, or that go on for as long
+// as the data have it, so that a vector along it can be left out: by a decision of the Kind
+// Scalar, for a trace to end with. The slice is shared.
+func (sp *Space) Divergent(f int) []int { return sp.nodes[f].divergent }
 
 // isOnlyInline holds for Funcs in chains of pointwise ones and for what is copied again:
 // inlining them is never worse, and not having to choose keeps long chains cheap.

@@ -227,6 +227,27 @@ public:
     }
 };
 
+// Sums as long as the data have them.
+class Ragged : public Generator<Ragged> {
+public:
+    Input<Buffer<uint8_t, 1>> lengths{"lengths"};
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        Func end("end"), sums("sums");
+        end(x) = lengths(x) % 5;
+        RDom r(0, 4, "r");
+        r.where(r < end(x));
+        sums(x) += input(x + r);
+        output(x) = sums(x) * end(x);
+        lengths.set_estimates({{0, 16}});
+        input.set_estimates({{0, 19}});
+        output.set_estimates({{0, 16}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rows, rows)
@@ -241,3 +262,4 @@ HALIDE_REGISTER_GENERATOR(Totals, totals)
 HALIDE_REGISTER_GENERATOR(Pair, pair)
 HALIDE_REGISTER_GENERATOR(Named, named)
 HALIDE_REGISTER_GENERATOR(Steps, steps)
+HALIDE_REGISTER_GENERATOR(Ragged, ragged)
