@@ -108,7 +108,8 @@ Json loop_json(const Node &n, const Stage &s, const Loop &l) {
     set_if(j, "ragged", l.ragged);
     set_if(j, "chooses", l.chooses);
     set_if(j, "period", l.period);
-    if (l.along >= 0) j.set("along", l.along);
+    if (l.along.dim >= 0) j.set("along", l.along.dim);
+    if (l.along.stride > 1) j.set("stride", l.along.stride);
     j.set("pure_dim", l.pure_dim).set("computed_dim", l.computed_dim);
     if (l.computed_dim >= 0) return j;
     if (l.constant) {

@@ -76,6 +76,12 @@ struct Edge {
     std::vector<LoadJacobian> jacobians;
 };
 
+// Where neighbouring iterations of a loop write.
+struct Along {
+    int dim = -1;  // of the Func
+    int64_t stride = 1;
+};
+
 struct Loop {
     std::string var;
     bool pure = false, rvar = false;
@@ -84,7 +90,7 @@ struct Loop {
     bool ragged = false;          // see is_ragged
     bool chooses = false;         // see Uses
     int64_t period = 0;           // see Uses; 0 where there is none
-    int along = -1;               // see written_along
+    Along along;                  // see written_along
     int pure_dim = -1;
     int computed_dim = -1;
     std::optional<std::pair<int64_t, int64_t>> constant;

@@ -455,20 +455,24 @@ bool is_ragged(const Expr &condition, const std::string &loop, const std::vector
     return bounds && follows_data(whole, loop);
 }
 
-int written_along(const Function &f, const Definition &def, const std::string &loop) {
+Along written_along(const Function &f, const Definition &def, const std::string &loop) {
     const std::string apart = unique_name("apart");
     std::map<std::string, Expr> other = {{loop, Variable::make(Int(32), loop) + Variable::make(Int(32), apart)}};
     for (const Dim &dim : def.schedule().dims()) {
         if (dim.var == loop) break;
         if (dim.is_rvar()) other[dim.var] = Variable::make(Int(32), unique_name(dim.var));
     }
-    int along = -1;
+    Along along;
+    const Expr here = Variable::make(Int(32), loop);
     for (size_t d = 0; d < def.args().size(); d++) {
-        if (!expr_uses_var(def.args()[d], loop)) continue;
-        if (along >= 0 || expr_uses_var(simplify(def.args()[d] - Variable::make(Int(32), loop)), loop)) return -1;
-        along = (int)d;
+        const Expr &arg = def.args()[d];
+        if (!expr_uses_var(arg, loop)) continue;
+        const auto stride = as_const_int(simplify(substitute(loop, here + 1, arg) - arg));
+        if (along.dim >= 0 || !stride || *stride <= 0) return {};
+        if (expr_uses_var(simplify(arg - here * (int)*stride), loop)) return {};
+        along = {(int)d, *stride};
     }
-    if (along < 0) return -1;
+    if (along.dim < 0) return {};
     FindCalls calls(f.name());
     for (const std::vector<Expr> &parts : {def.args(), def.values(), std::vector<Expr>{def.predicate()}}) {
         for (const Expr &e : parts) substitute_in_all_lets(e).accept(&calls);
@@ -480,7 +484,7 @@ int written_along(const Function &f, const Definition &def, const std::string &l
         }
         return false;
     };
-    return std::all_of(calls.places.begin(), calls.places.end(), is_elsewhere) ? along : -1;
+    return std::all_of(calls.places.begin(), calls.places.end(), is_elsewhere) ? along : Along{};
 }
 
 bool find_affine(const std::string &func, const Stage &stage, Bound *b) {

@@ -40,9 +40,9 @@ public:
 
         // Every other one, which lie apart; and a place that the data say.
         Func others("others");
-        RDom e(0, n / 2, 0, n, "e");
+        RDom e(0, n / 2, 0, n / 2, "e");
         others(x, y) = input(x, y);
-        others(2 * e.x, e.y) = 0.f;
+        others(2 * e.x, 2 * e.y + 1) = 0.f;
         others(clamp(cast<int>(input(e.x, e.y)), 0, n - 1), e.y) += 1.f;
 
         // Steps in time, of which each is worth having several cores at it.

@@ -260,6 +260,9 @@ func (l *Loop) validate(dims int) error {
 	if l.Along != nil && (!l.RVar || *l.Along < 0 || *l.Along >= dims) {
 		return fmt.Errorf("writes along dimension %d of %d", *l.Along, dims)
 	}
+	if l.Stride != 0 && (l.Along == nil || l.Stride < 2) {
+		return fmt.Errorf("writes %d points apart", l.Stride)
+	}
 	if l.Const != nil && l.Const[1] < l.Const[0] {
 		return fmt.Errorf("runs from %d to %d", l.Const[0], l.Const[1])
 	}

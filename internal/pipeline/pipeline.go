@@ -140,11 +140,12 @@ type Loop struct {
 	// Period is after how many iterations the loop, divided by constants, leaves the same
 	// rest, as where three channels lie side by side in a row; its odd part, 0 where that is 1.
 	Period int64 `json:"period,omitempty"`
-	// Along is the Func's dimension that a reduction loop writes along, one point after the
-	// other, where iterations that differ in it alone, or in reduction loops inside it too, are
+	// Along is the Func's dimension that a reduction loop writes along, Stride points apart,
+	// 0 standing for 1, where iterations that differ in it alone, or in reduction loops inside it too, are
 	// independent of each other; nil where there is none.
-	Along   *int `json:"along,omitempty"`
-	PureDim int  `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
+	Along   *int  `json:"along,omitempty"`
+	Stride  int64 `json:"stride,omitempty"`
+	PureDim int   `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
 	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
 	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
 	// Max(d) of the region computed.

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/protuner/protuner/internal/schedule"
@@ -17,6 +18,7 @@ type loopVar struct {
 	whole     bool // not the inner part of any split
 	constant  bool // its extent is known when Halide compiles
 	vector    bool // part of the loop that is vectorised
+	ragged    bool // sums end where its data have it, and no vector is along it
 	parallel  bool
 	unrolled  bool
 	vectorise bool
@@ -144,7 +146,7 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 		out.vars = append(out.vars, loopVar{
 			name: name, loop: i, pure: l.Pure, there: true, whole: true,
 			extent: extent(around[i]), least: extent(around[i]), constant: around[i].Constant,
-			vector: i == n.VectorLoop, parallel: (l.Pure || i == st.shared) && n.Parallel,
+			vector: i == n.VectorLoop, ragged: l.Ragged && i != n.VectorLoop && !w.sp.o.Unchecked, parallel: (l.Pure || i == st.shared) && n.Parallel,
 		})
 	}
 	w.shorten(out, n, parent)
@@ -353,13 +355,14 @@ func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail st
 
 // unroll unrolls the pure loops of the group around the innermost level when they
 // are at most so many iterations of constant number, so that what they hold fits
-// registers, and reports whether they are; reductions move outside them. Loops that
+// registers, and reports whether they are; reductions move outside them, but for those
+// whose sums end where their data have it: no two of these share a loop. Loops that
 // moved inwards whole count too: theirs is the vector's number of iterations then.
 func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	group := s.vars[:loops]
 	product, constant := int64(1), true
 	for _, v := range group {
-		if v.pure {
+		if v.pure && !v.ragged {
 			product *= v.extent
 			constant = constant && v.constant
 		}
@@ -367,10 +370,10 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	if product > limit || !constant {
 		return false
 	}
-	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(group, func(a, b loopVar) int { return cmp.Or(outside(a)-outside(b), rank(a)-rank(b)) })
 	for i := range group {
 		v := &group[i]
-		v.unrolled = v.pure && v.there && v.extent > 1
+		v.unrolled = v.pure && !v.ragged && v.there && v.extent > 1
 	}
 	return true
 }
@@ -397,7 +400,7 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		}
 		for i := range st.Loops {
 			v := &s.vars[i]
-			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.parallel || v.extent < b.Factor {
+			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.parallel || v.ragged || v.extent < b.Factor {
 				continue
 			}
 			exact := st.idx > 0 && v.extent%b.Factor == 0 && (v.constant || !v.whole || w.state.sized)
@@ -461,6 +464,13 @@ func rank(v loopVar) int {
 		return 0
 	}
 	return 1
+}
+
+func outside(v loopVar) int {
+	if v.ragged {
+		return 1
+	}
+	return 0
 }
 
 // The tail strategies used, by their names in directives.

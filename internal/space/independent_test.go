@@ -74,7 +74,11 @@ func TestColumnsAreNoVectors(t *testing.T) {
 // are so while these stand still and it is worth it.
 func TestTasksAlongRVars(t *testing.T) {
 	p := pipelinetest.Described(t, "recurrences.h21")
-	state := stateOf(t, newSpace(t, p, Defaults(2)), "inside compute root vector x\ninside tasks [64,16]\npath compute root vector x\npath tasks [64,16]\n")
+	state := stateOf(t, newSpace(t, p, Defaults(2)), "inside compute root vector x\ninside tasks [64,16]\npath compute root vector x\npath tasks [64,16]\n"+
+		"others compute root vector x\nothers tasks [64,16]\n")
+	if got := directivesOf(state, "others.update(0)"); !strings.Contains(got, "parallel(e$y)") {
+		t.Errorf("every other row is no task:\n%s", got)
+	}
 	if got := directivesOf(state, "inside.update(0)"); !strings.Contains(got, "parallel(i$y)") {
 		t.Errorf("no tasks:\n%s", got)
 	}

@@ -80,7 +80,7 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 		for i, span := range loops {
 			l.Size[i] = extent(span)
 			width := int64(1)
-			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural && sp.vectorlessAlong(f, s)) {
+			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural && st.Loops[i].Stride == 0 && sp.vectorlessAlong(f, s)) {
 				l.VectorLoop = i
 				lanes, width = natural, natural
 				l.Size[i] = ceilDiv(l.Size[i], lanes)

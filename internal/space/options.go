@@ -104,6 +104,11 @@ type Options struct {
 	// code makes the numbers of tasks such that the sizes hardly ever are. Default
 	// true; Adams turns it off.
 	RoundTasks bool
+
+	// SerialStages lets a Func have tasks although one of its stages can have none, as
+	// where each point is written first and a few where the data have it then. Default
+	// true; Adams turns it off.
+	SerialStages bool
 }
 
 // Defaults is what tuning uses: the paper's space with our extensions.
@@ -115,6 +120,7 @@ func Defaults(parallelism int) Options {
 	o.ShortVectors = true
 	o.IndependentRVars = true
 	o.RoundTasks = true
+	o.SerialStages = true
 	o.Executed = true
 	o.SumsLimit = 0
 	return o

@@ -130,7 +130,7 @@ func (sp *Space) taskLevels(root *Nest, f int) []taskOption {
 // fewest cores idle first. (Adams et al.'s code; section 3.2 gives the bounds on
 // the number of tasks.) The candidates are the tilings of its pure stage read as
 // tile sizes, with RoundTasks as numbers of tiles too, and every iteration as a
-// task of its own.
+// task of its own. With SerialStages what can have no tasks at all does not count.
 func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 	var pure []int64
 	for _, l := range root.Children {
@@ -161,16 +161,21 @@ func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 		for i := range tile {
 			o.tasks[i] = ceilDiv(pure[i], tile[i])
 		}
-		least, most := math.Inf(1), 0.0
+		least, most := math.Inf(1), 1.0
 		for _, l := range root.Children {
 			if l.Func != f {
 				continue
 			}
-			total := sp.stages[l.stageNumber()].tasks(sp.tasksOf(l, o.tasks))
-			least, most = min(least, total), max(most, total)
+			st := &sp.stages[l.stageNumber()]
+			total := st.tasks(sp.tasksOf(l, o.tasks))
+			most = max(most, total)
+			if sp.o.SerialStages && total == 1 && st.tasks(sp.tasksOf(l, pure)) == 1 {
+				continue
+			}
+			least = min(least, total)
 			o.idle = max(o.idle, idleness(total, sp.o.Parallelism))
 		}
-		if k < len(tiles)-1 && least < cores || most > cores*float64(sp.o.TasksPerCore) {
+		if k < len(tiles)-1 && min(least, most) < cores || most > cores*float64(sp.o.TasksPerCore) {
 			continue
 		}
 		if key := sizeKey(o.tasks); !seen[key] {
