@@ -35,8 +35,14 @@ std::string report(size_t bad, size_t n, size_t first, double got, double want) 
     return s.str();
 }
 
+// Of how many elements, and more, one may be off by anything if any share may.
+constexpr size_t kManyForOne = 100;
+
 // So few that they may be off by anything.
-bool strays(size_t bad, size_t n, const Tolerance &t) { return (double)bad <= t.stray_share * (double)n; }
+bool strays(size_t bad, size_t n, const Tolerance &t) {
+    const double one = t.stray_share > 0 && n >= kManyForOne ? 1 : 0;
+    return (double)bad <= std::max(t.stray_share * (double)n, one);
+}
 
 template<typename Access>
 std::string floats(const void *got, const void *want, size_t n, const Tolerance &t, double epsilon) {

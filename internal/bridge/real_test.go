@@ -338,6 +338,31 @@ func TestAFewElementsMayStray(t *testing.T) {
 	})
 }
 
+// Of a hundred elements one may, where any may at all: it is no share of fewer than a thousand.
+func TestOneElementMayStray(t *testing.T) {
+	const otherwise = "exact.compute_root()\nsum.compute_root()\nsum.update(0).reorder(x, r$y, r$x)\n"
+	everyVersion(t, func(t *testing.T, version string) {
+		source := filepath.Join("..", "..", "halide", "testdata", "rest_generator.cpp")
+		s, _ := serve(t, openApp(t, version, source, Options{}), ServerOptions{})
+		sch, err := schedule.Parse(otherwise)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for share, right := range map[float64]bool{1e-3: true, 0: false} {
+			run := quick
+			run.Stray = share
+			c, err := s.Build(t.Context(), BuildRequest{Schedule: sch})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Run(t.Context(), run); (err == nil) != right || err != nil && !strings.Contains(err.Error(), "1 of 128 elements") {
+				t.Errorf("a share of %g astray: %v", share, err)
+			}
+			c.Drop()
+		}
+	})
+}
+
 func TestFaultsAreTyped(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		// The server's limit is for what hangs; all else has time on slow machines.

@@ -404,7 +404,10 @@ func TestScatteringPointByPoint(t *testing.T) {
 // What tiles of a column would each compute nearly whole is computed for the column.
 func TestTilesOfScansAreColumns(t *testing.T) {
 	sp := newSpace(t, "scan.h21", 2)
-	p := tiled(sp, grouping{inlined: light}, 64, 8)
+	p, scans := tiled(sp, grouping{inlined: light}, 64, 8)
+	if _, none := tiled(newSpace(t, "harris.h21", 2), grouping{inlined: light}, 64, 8); !scans || none {
+		t.Errorf("scans where there are some: %v, and where there are none: %v", scans, none)
+	}
 	for name, want := range map[string][]int64{"run": {64, 8}, "total": {64, 240}} {
 		if got := p.place[funcs(t, sp, name)[0]].Compute.Tile; !slices.Equal(got, want) {
 			t.Errorf("%s in tiles of %v, not %v", name, got, want)

@@ -109,7 +109,13 @@ func Prototypes(sp *space.Space) []Candidate {
 	for _, t := range [][2]int64{{128, 32}, {64, 8}, {256, 128}} {
 		for _, g := range []grouping{{inlined: light}, {}} {
 			g.rows = t[1]
-			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), tiled(sp, g, t[0], t[1]))
+			p, _ := tiled(sp, g, t[0], t[1])
+			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), p)
+		}
+	}
+	for _, g := range []grouping{{inlined: light, rows: 8}, {rows: 8}} {
+		if p, columns := tiled(sp, g, 1, g.rows); columns {
+			add(fmt.Sprintf("columns%v", g), p)
 		}
 	}
 	for _, rows := range []int64{4, 16, 64} {
@@ -122,17 +128,19 @@ func Prototypes(sp *space.Space) []Candidate {
 	return out
 }
 
-// tiled computes what feeds one place in tiles of it. What each of a column of tiles would
-// compute anew, as a scan over the rows needs all of them, is computed for the column, and
-// tasks are columns then.
-func tiled(sp *space.Space, g grouping, width, rows int64) *plan {
+// tiled computes what feeds one place in tiles of it, a vector wide at least. What each of a
+// column of tiles would compute anew, as a scan over the rows needs all of them, is computed
+// for the column, and tasks are columns then, if there are any. States of a scan that are
+// many for each point fit a cache where columns are narrow.
+func tiled(sp *space.Space, g grouping, width, rows int64) (_ *plan, scans bool) {
 	columns := map[int][]int64{} // by owner
 	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
-		tile, ok := p.tile(owner.Func, owner.Stage, width, rows)
+		wide := max(width, sp.Lanes(owner.Func, owner.Stage, p.vector(owner.Func)))
+		tile, ok := p.tile(owner.Func, owner.Stage, wide, rows)
 		if !ok || g.put(p, f, tile, tile) {
 			return ok
 		}
-		column, _ := p.tile(owner.Func, owner.Stage, width, math.MaxInt64)
+		column, _ := p.tile(owner.Func, owner.Stage, wide, math.MaxInt64)
 		if !g.put(p, f, column, column) {
 			return false
 		}
@@ -144,7 +152,7 @@ func tiled(sp *space.Space, g grouping, width, rows int64) *plan {
 	for f, column := range columns {
 		p.cut(f, column)
 	}
-	return p
+	return p, len(columns) > 0
 }
 
 // grouping says how grouped goes about it.
