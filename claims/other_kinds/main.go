@@ -22,7 +22,7 @@ import (
 // states are those of states_generator.cpp, ragged those of ragged_generator.cpp, kinds
 // those of kinds_generator.cpp.
 const (
-	states = "plate,inside,disparity,likeliest"
+	states = "plate,inside,disparity,likeliest,state_space"
 	ragged = "sparse_rows"
 	kinds  = "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +

@@ -119,9 +119,47 @@ public:
     }
 };
 
+// A layer of 256 channels, each with a state of 16 numbers that every step decays and feeds.
+class StateSpace : public Generator<StateSpace> {
+public:
+    Input<Buffer<float, 2>> x{"x"};
+    Input<Buffer<float, 2>> step{"step"};
+    Input<Buffer<float, 2>> rate{"rate"};
+    Input<Buffer<float, 2>> enter{"enter"};
+    Input<Buffer<float, 2>> leave{"leave"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int channels = 256, states = 16, steps = 128;
+        Var d("d"), n("n"), t("t");
+        RDom r(1, steps - 1), k(0, states);
+        Func decay("decay"), fed("fed"), state("state"), sum("sum");
+        decay(d, n, t) = fast_exp(step(d, t) * rate(d, n));
+        fed(d, n, t) = step(d, t) * enter(n, t) * x(d, t);
+        state(d, n, t) = fed(d, n, t);
+        state(d, n, r) += decay(d, n, r) * state(d, n, r - 1);
+        sum(d, t) += state(d, k, t) * leave(k, t);
+        output(d, t) = sum(d, t);
+        x.set_estimates({{0, channels}, {0, steps}});
+        step.set_estimates({{0, channels}, {0, steps}});
+        rate.set_estimates({{0, channels}, {0, states}});
+        enter.set_estimates({{0, states}, {0, steps}});
+        leave.set_estimates({{0, states}, {0, steps}});
+        output.set_estimates({{0, channels}, {0, steps}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        Var strip("strip");
+        output.split(d, strip, d, vec).reorder(d, t, strip).parallel(strip).vectorize(d);
+        state.compute_at(output, strip).reorder(d, n, t).vectorize(d, vec);
+        state.update().reorder(d, n, r).vectorize(d, vec);
+        sum.compute_at(output, t).vectorize(d, vec).update().reorder(d, k).vectorize(d, vec);
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Plate, plate)
 HALIDE_REGISTER_GENERATOR(Inside, inside)
 HALIDE_REGISTER_GENERATOR(Disparity, disparity)
 HALIDE_REGISTER_GENERATOR(Likeliest, likeliest)
+HALIDE_REGISTER_GENERATOR(StateSpace, state_space)
