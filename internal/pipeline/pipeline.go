@@ -141,8 +141,8 @@ type Loop struct {
 	// rest, as where three channels lie side by side in a row; its odd part, 0 where that is 1.
 	Period int64 `json:"period,omitempty"`
 	// Along is the Func's dimension that a reduction loop writes along, Stride points apart,
-	// 0 standing for 1, where iterations that differ in it alone, or in reduction loops inside it too, are
-	// independent of each other; nil where there is none.
+	// 0 standing for 1, where iterations that differ in it alone, or in reduction loops inside
+	// it too, are independent of each other; nil where there is none.
 	Along   *int  `json:"along,omitempty"`
 	Stride  int64 `json:"stride,omitempty"`
 	PureDim int   `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop

@@ -117,3 +117,19 @@ func TestDivergentStages(t *testing.T) {
 		}
 	}
 }
+
+// Rows of sums that end where their data have it share no loop over the terms; others do.
+func TestRaggedRowsApart(t *testing.T) {
+	for ragged, want := range map[bool]string{true: "reorder(xi, x, r, y)", false: "reorder(xi, x, y, r)"} {
+		p := toy(64, 64, 2)
+		loops := p.Funcs[1].Stages[0].Loops
+		rows := loops[1]
+		rows.Ragged = ragged
+		p.Funcs[1].Stages = append(p.Funcs[1].Stages, pipeline.Stage{Name: "b.update(0)", VectorSize: 4, Features: make([]int32, 287),
+			Loops: []pipeline.Loop{{Var: "r", RVar: true, PureDim: -1, ComputedDim: -1, Const: &[2]int64{0, 63}}, loops[0], rows}})
+		got := directivesOf(stateOf(t, newSpace(t, p, Defaults(2)), "a compute root vector x\na tasks [64,8]\nb compute a [8,2] vector x\n"), "b.update(0)")
+		if !strings.Contains(got, want) || strings.Contains(got, "unroll(y)") == ragged {
+			t.Errorf("ragged %v:\n%s", ragged, got)
+		}
+	}
+}
