@@ -11,7 +11,6 @@ package main
 import (
 	"flag"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,32 +18,31 @@ import (
 	"github.com/protuner/protuner/internal/tune"
 )
 
-// states are those of states_generator.cpp, ragged those of ragged_generator.cpp, kinds
-// those of kinds_generator.cpp.
-const (
-	states = "plate,inside,disparity,likeliest,state_space"
-	ragged = "sparse_rows"
-	kinds  = "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
+// kinds are the Generators of each file in the folder of that name.
+var kinds = []struct{ file, names string }{
+	{"kinds_generator.cpp", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
-		"q_add,deposit,ten_bits,block_rows,rgba_blur,links,gated"
-)
+		"q_add,deposit,ten_bits,block_rows,rgba_blur,links,gated"},
+	{"states_generator.cpp", "plate,inside,disparity,likeliest,state_space"},
+	{"ragged_generator.cpp", "sparse_rows"},
+}
 
 func main() {
 	budget := flag.Duration("budget", 20*time.Second, "time for each")
 	seed := flag.Int64("seed", 1, "seed")
-	names := flag.String("only", kinds+","+states+","+ragged, "names")
+	files, all := map[string]string{}, []string{}
+	for _, k := range kinds {
+		for _, name := range strings.Split(k.names, ",") {
+			files[name] = k.file
+			all = append(all, name)
+		}
+	}
+	names := flag.String("only", strings.Join(all, ","), "names")
 	flag.Parse()
 	dir := claim.TempDir()
 	claim.AgainstOwn(claim.Context(), strings.Split(*names, ","), func(name string) (tune.Options, error) {
 		o := tune.Defaults()
-		file := "kinds_generator.cpp"
-		switch {
-		case slices.Contains(strings.Split(states, ","), name):
-			file = "states_generator.cpp"
-		case slices.Contains(strings.Split(ragged, ","), name):
-			file = "ragged_generator.cpp"
-		}
-		o.Generator.Path, o.Generator.Name = filepath.Join("claims", "other_kinds", "kinds", file), name
+		o.Generator.Path, o.Generator.Name = filepath.Join("claims", "other_kinds", "kinds", files[name]), name
 		o.Budget, o.Seed, o.DB = *budget, *seed, filepath.Join(dir, name+".db")
 		return o, nil
 	})

@@ -257,7 +257,7 @@ func (s *stageLoops) sumInside(group []loopVar) {
 			v.there, v.extent = false, 1
 		}
 	}
-	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
+	reductionsInside(group)
 }
 
 // vectorised is the innermost loop that is there of those vectorised.
@@ -418,7 +418,7 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		inner = withLanes(group, inner, st.unrolled)
 	}
 	if len(inner) > 0 {
-		slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
+		reductionsInside(group)
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
 }
@@ -459,6 +459,11 @@ func (w *writer) wholeBlocks(f, dim int, lanes, points, extent int64) int64 {
 	return points
 }
 
+// reductionsInside moves the reduction loops of a group inside its pure ones.
+func reductionsInside(group []loopVar) {
+	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
+}
+
 func rank(v loopVar) int {
 	if v.pure {
 		return 0
@@ -466,6 +471,7 @@ func rank(v loopVar) int {
 	return 1
 }
 
+// outside is 1 for loops that stay around the reductions inside them, which end by each.
 func outside(v loopVar) int {
 	if v.ragged {
 		return 1

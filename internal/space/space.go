@@ -213,8 +213,7 @@ func (sp *Space) link() error {
 // findAlong is, by loop, the dimension of the Func that the loop runs along. A reduction loop
 // does where its iterations are independent of each other while the loops outside it stand
 // still: as innermost one of them it can be a vector, if it writes one point after the
-// other, and where they are independent whatever
-// the others do it is as good as a pure loop.
+// other, and where they are independent whatever the others do it is as good as a pure loop.
 func (sp *Space) findAlong(st *pipeline.Stage) []int {
 	along := make([]int, len(st.Loops))
 	inside := false // is another reduction loop, whose order counts

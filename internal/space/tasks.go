@@ -133,9 +133,23 @@ func (sp *Space) taskLevels(root *Nest, f int) []taskOption {
 // task of its own. With SerialStages what can have no tasks at all does not count.
 func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 	var pure []int64
+	var levels []*Nest
 	for _, l := range root.Children {
-		if l.Func == f && l.Stage == 0 {
+		if l.Func != f {
+			continue
+		}
+		levels = append(levels, l)
+		if l.Stage == 0 {
 			pure = l.Size
+		}
+	}
+	count := func(l *Nest, tasks []int64) float64 {
+		return sp.stages[l.stageNumber()].tasks(sp.tasksOf(l, tasks))
+	}
+	if sp.o.SerialStages {
+		divisible := slices.DeleteFunc(slices.Clone(levels), func(l *Nest) bool { return count(l, pure) == 1 })
+		if len(divisible) > 0 {
+			levels = divisible
 		}
 	}
 	entire := make([]int64, len(pure))
@@ -161,21 +175,13 @@ func (sp *Space) taskOptions(root *Nest, f int) []taskOption {
 		for i := range tile {
 			o.tasks[i] = ceilDiv(pure[i], tile[i])
 		}
-		least, most := math.Inf(1), 1.0
-		for _, l := range root.Children {
-			if l.Func != f {
-				continue
-			}
-			st := &sp.stages[l.stageNumber()]
-			total := st.tasks(sp.tasksOf(l, o.tasks))
-			most = max(most, total)
-			if sp.o.SerialStages && total == 1 && st.tasks(sp.tasksOf(l, pure)) == 1 {
-				continue
-			}
-			least = min(least, total)
+		least, most := math.Inf(1), 0.0
+		for _, l := range levels {
+			total := count(l, o.tasks)
+			least, most = min(least, total), max(most, total)
 			o.idle = max(o.idle, idleness(total, sp.o.Parallelism))
 		}
-		if k < len(tiles)-1 && min(least, most) < cores || most > cores*float64(sp.o.TasksPerCore) {
+		if k < len(tiles)-1 && least < cores || most > cores*float64(sp.o.TasksPerCore) {
 			continue
 		}
 		if key := sizeKey(o.tasks); !seen[key] {
