@@ -26,6 +26,12 @@ public:
         best(x, y) = input(x, y);
         best(b.x, b.z) = max(best(b.x, b.z) * 0.5f, best(b.y, b.z - 1) + input(b.x, b.y));
 
+        // As before, but through the states that a step comes from first.
+        Func next("next");
+        RDom c(0, n, 0, n, 1, n - 1, "c");
+        next(x, y) = input(x, y);
+        next(c.y, c.z) = max(next(c.y, c.z) * 0.5f, next(c.x, c.z - 1) + input(c.x, c.y));
+
         // Each row is summed up by itself: rows are independent, whatever columns do.
         Func running("running");
         RDom s(1, n - 1, 0, n, "s");
@@ -52,7 +58,7 @@ public:
         steps(x, y, t) = cast<float>(x + y);
         steps(k.x, k.y, k.z) = 0.5f * steps(k.x, k.y, k.z - 1) + 0.25f * (steps(k.x - 1, k.y, k.z - 1) + steps(k.x, k.y + 1, k.z - 1));
 
-        output(x, y) = path(x, y) + best(x, y) + running(x, y) + inside(x, y) + others(x, y) + steps(x, y, 3);
+        output(x, y) = path(x, y) + best(x, y) + next(x, y) + running(x, y) + inside(x, y) + others(x, y) + steps(x, y, 3);
 
         input.set_estimates({{0, n}, {0, n}});
         output.set_estimates({{0, n}, {0, n}});

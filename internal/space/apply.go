@@ -19,6 +19,7 @@ type loopVar struct {
 	constant  bool // its extent is known when Halide compiles
 	vector    bool // part of the loop that is vectorised
 	ragged    bool // sums end where its data have it, and no vector is along it
+	inside    bool // the vector is around it: see outerVector
 	parallel  bool
 	unrolled  bool
 	vectorise bool
@@ -133,6 +134,7 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 	st := &w.sp.stages[n.stageNumber()]
 	out := &stageLoops{names: map[string]bool{}}
 	around := parent.Bounds(n.Func).Loops(n.Stage)
+	outer := st.outerVector(n.VectorLoop)
 	for _, l := range st.Loops {
 		out.names[l.Var] = true
 	}
@@ -147,6 +149,7 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 			name: name, loop: i, pure: l.Pure, there: true, whole: true,
 			extent: extent(around[i]), least: extent(around[i]), constant: around[i].Constant,
 			vector: i == n.VectorLoop, ragged: l.Ragged && i != n.VectorLoop && !w.sp.o.Unchecked, parallel: (l.Pure || i == st.shared) && n.Parallel,
+			inside: outer && i < n.VectorLoop && !l.Pure,
 		})
 	}
 	w.shorten(out, n, parent)
@@ -260,6 +263,13 @@ func (s *stageLoops) sumInside(group []loopVar) {
 	reductionsInside(group)
 }
 
+// outerVector holds where the vector is along a reduction loop that has others inside it
+// whose order counts: it is made where it stands, around all of these, since Halide changes
+// no order that it cannot prove irrelevant. So they are cut by no level.
+func (st *stage) outerVector(loop int) bool {
+	return loop >= 0 && !st.Loops[loop].Pure && st.ordered
+}
+
 // vectorised is the innermost loop that is there of those vectorised.
 func (s *stageLoops) vectorised() *loopVar {
 	for i := range s.vars {
@@ -317,9 +327,9 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			factor = max(factor, lanes)
 		}
 		switch {
-		case factor == 1:
+		case factor == 1 && !v.inside:
 			group[i] = loopVar{loop: v.loop}
-		case size == 1 && !(child.Innermost && v.vector && v.whole):
+		case v.inside || size == 1 && !(child.Innermost && v.vector && v.whole):
 			// Nothing to split: the loop moves inwards as it is.
 			group[i] = *v
 			group[i].parallel = false

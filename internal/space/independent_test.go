@@ -17,6 +17,7 @@ func TestIndependentRVars(t *testing.T) {
 output tasks [16,16]
 path compute root vector x
 best compute root vector x
+next compute root vector x
 running compute root vector x
 inside compute root vector x
 others compute root vector x
@@ -25,6 +26,7 @@ steps compute root vector x
 	vectors := map[string]string{
 		"path.update(0)":    "allow_race_conditions()\nvectorize(p$xi)\n",
 		"best.update(0)":    "allow_race_conditions()\nvectorize(b$xi)\n",
+		"next.update(0)":    "split(c$y, c$y, c$yi, 8, guard_with_if)\nreorder(c$x, c$yi, c$y, c$z)\nallow_race_conditions()\nvectorize(c$yi)\n",
 		"running.update(0)": "",
 		"inside.update(0)":  "vectorize(i$xi)\n",
 		"others.update(0)":  "",

@@ -16,11 +16,11 @@ const (
 
 // Packing are the structural directives that give readers wrappers (in) of inputs, none where
 // that goes for no input: reductions of those that they read over and over, as matrix
-// products and convolutions do, and whatever reads columns where it writes rows. What a tile
-// needs can then be copied to where it lies side by side: in place its rows are a matrix
-// apart, and where that is a power of two they displace each other in the caches; and it can
-// be loaded by rows, in vectors, and turned in registers. Adams et al. take what only loads
-// an input for the input itself.
+// products and convolutions do, if these are large or read by columns, and whatever else reads
+// columns of a large one where it writes rows. What a tile needs can then be copied to where
+// it lies side by side: in place its rows are a matrix apart, and where that is a power of two
+// they displace each other in the caches; and it can be loaded by rows, in vectors, and turned
+// in registers. Adams et al. take what only loads an input for the input itself.
 func (sp *Space) Packing() []schedule.Directive {
 	var out []schedule.Directive
 	for f := range sp.nodes {
@@ -29,12 +29,14 @@ func (sp *Space) Packing() []schedule.Directive {
 			continue
 		}
 		read := points(sp.root.bounds(f).computed())
-		if read*float64(n.BytesPerPoint) <= firstLevel {
-			continue
-		}
+		large := read*float64(n.BytesPerPoint) > firstLevel
 		var readers []int
 		for _, c := range n.consumers {
-			if !slices.Contains(readers, c.fn) && !isGather(c.edge) && (sp.readsAgain(&c, read) || sp.readsTurned(&c)) {
+			if slices.Contains(readers, c.fn) || isGather(c.edge) {
+				continue
+			}
+			again, columns := sp.readsAgain(&c, read), sp.readsColumns(&c)
+			if again && (large || columns) || large && columns && sp.readsRows(&c) {
 				readers = append(readers, c.fn)
 			}
 		}
@@ -45,20 +47,18 @@ func (sp *Space) Packing() []schedule.Directive {
 	return out
 }
 
-// readsTurned holds where a stage reads an input along its own vectors with a stride, and
-// along another of its loops densely, as a transposition does.
-func (sp *Space) readsTurned(c *consumer) bool {
-	st := &sp.stages[c.stage]
-	along := st.PureLoop(sp.nodes[c.fn].vectorDims[0])
-	if along < 0 {
-		return false
-	}
-	for k := range c.edge.Jacobians {
-		j := &c.edge.Jacobians[k]
-		for i, l := range st.Loops {
-			if l.Pure && !l.RVar && isDense(j, i) && strides(j, 0, along) {
-				return true
-			}
+// readsColumns holds where a stage reads an input with a stride along its own vectors.
+func (sp *Space) readsColumns(c *consumer) bool {
+	along := sp.stages[c.stage].loopAlong(sp.nodes[c.fn].vectorDims[0])
+	return along >= 0 && slices.ContainsFunc(c.edge.Jacobians, func(j pipeline.Jacobian) bool { return strides(&j, 0, along) })
+}
+
+// readsRows holds where a stage reads an input densely along one of its loops over points.
+func (sp *Space) readsRows(c *consumer) bool {
+	for i, l := range sp.stages[c.stage].Loops {
+		dense := func(j pipeline.Jacobian) bool { return isDense(&j, i) }
+		if !l.RVar && slices.ContainsFunc(c.edge.Jacobians, dense) {
+			return true
 		}
 	}
 	return false
@@ -74,7 +74,7 @@ func (sp *Space) Turning(f int) int {
 	}
 	loads := make([]int64, n.dims)
 	for _, c := range n.consumers {
-		along := sp.stages[c.stage].PureLoop(sp.AlongMemory(c.fn))
+		along := sp.stages[c.stage].loopAlong(sp.AlongMemory(c.fn))
 		for k := range c.edge.Jacobians {
 			for d := range loads {
 				if j := &c.edge.Jacobians[k]; along >= 0 && isDenseIn(j, d, along) {

@@ -212,19 +212,25 @@ func (sp *Space) link() error {
 
 // findAlong is, by loop, the dimension of the Func that the loop runs along. A reduction loop
 // does where its iterations are independent of each other while the loops outside it stand
-// still: as innermost one of them it can be a vector, if it writes one point after the
-// other, and where they are independent whatever the others do it is as good as a pure loop.
+// still: it can be a vector, if it writes one point after the other, and where they are
+// independent whatever the others do it is as good as a pure loop.
 func (sp *Space) findAlong(st *pipeline.Stage) []int {
 	along := make([]int, len(st.Loops))
-	inside := false // is another reduction loop, whose order counts
 	for i, l := range st.Loops {
 		along[i] = l.PureDim
-		if sp.o.IndependentRVars && l.Along != nil && (l.Pure || !inside) {
+		if sp.o.IndependentRVars && l.Along != nil {
 			along[i] = *l.Along
 		}
-		inside = inside || !l.Pure
 	}
 	return along
+}
+
+// loopAlong is the loop of the stage along a dimension of the Func, -1 for none.
+func (st *stage) loopAlong(dim int) int {
+	if dim < 0 {
+		return -1
+	}
+	return slices.Index(st.along, dim)
 }
 
 // findShared is the outermost reduction loop whose iterations are independent of each other
