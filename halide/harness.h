@@ -150,8 +150,8 @@ struct TimingProtocol {
     int64_t min_total_ns = 30000000;  // sample for at least this long
     int64_t min_samples = 3;
     int64_t max_samples = 200;
-    // Stop once the best of two samples is above this, or the first execution is far above,
-    // but not within a tenth of min_total_ns; 0 never.
+    // Stop once the best of two samples is above this, or one of them far above, but not
+    // within a tenth of min_total_ns; 0 never.
     int64_t give_up_ns = 0;
 
     static TimingProtocol from_json(const Json &j);
