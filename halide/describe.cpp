@@ -133,6 +133,7 @@ Json stage_json(const Node &n, const Stage &s) {
     Json j = Json::object();
     j.set("name", s.name).set("loops", loops).set("vector_size", s.vector_size);
     set_if(j, "predicate", s.predicate.defined() && !is_const_one(s.predicate));
+    set_if(j, "trusts", s.trusts);
     set_if(j, "associative", s.associative);
     if (s.summed_at_once > 0) j.set("summed_at_once", s.summed_at_once);
     return j.set("features", features).set("edges", edges);

@@ -213,6 +213,7 @@ private:
             describe_stage(n, s, pure_scope);
             if (s == last) finish_computed(n, required);
             describe_loops(n, s, pure_scope);
+            n.stages[s].trusts = trusts_values(n.stages[s]);
             describe_edges(g, n, s, pure_scope);
         }
         if (n.output) describe_output(n);

@@ -110,6 +110,7 @@ struct Stage {
     int vector_size = 1;
     bool associative = false;
     int summed_at_once = 0;  // see there
+    bool trusts = false;     // see trusts_values
     Features features{};
 };
 

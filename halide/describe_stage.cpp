@@ -270,6 +270,59 @@ public:
     explicit FindLookup(const std::string &loop) : loop(loop) {}
 };
 
+// Finds coordinates of what is read that other Funcs' values decide and nothing bounds.
+class FindTrust : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+
+    void visit(const Let *op) override {
+        op->value.accept(this);
+        if (follows(op->value)) computed.insert(op->name);
+        scope.push(op->name, bounds_of_expr_in_scope(op->value, scope));  // names are unique
+        op->body.accept(this);
+    }
+    void visit(const Call *op) override {
+        if (is_load(op)) {
+            for (const Expr &e : op->args) look_at(e);
+        }
+        IRGraphVisitor::visit(op);
+    }
+
+    bool follows(const Expr &e) const {
+        class FindComputed : public IRGraphVisitor {
+            using IRGraphVisitor::visit;
+
+            void visit(const Variable *op) override { found = found || among.count(op->name); }
+            void visit(const Call *op) override {
+                found = found || op->call_type == Call::Halide;
+                if (!found) IRGraphVisitor::visit(op);
+            }
+
+            const std::set<std::string> &among;
+
+        public:
+            bool found = false;
+
+            explicit FindComputed(const std::set<std::string> &among) : among(among) {}
+        } find(computed);
+        e.accept(&find);
+        return find.found;
+    }
+
+    Scope<Interval> scope;
+    std::set<std::string> computed;  // names that stand for what follows from values
+
+public:
+    bool found = false;
+
+    explicit FindTrust(const std::vector<Loop> &loops) {
+        for (const Loop &l : loops) scope.push(l.var, {0, 1});  // bounded, whatever they are
+    }
+
+    void look_at(const Expr &coordinate) {
+        found = found || (follows(coordinate) && !bounds_of_expr_in_scope(coordinate, scope).is_bounded());
+    }
+};
+
 // Finds loads, in what names stand for too.
 class FindLoad : public IRGraphVisitor {
     const std::map<std::string, Expr> &lets;
@@ -441,6 +494,17 @@ bool is_copy(const Function &f) {
 bool follows_data(const Expr &coordinate, const std::string &loop) {
     FindLookup find(loop);
     substitute_in_all_lets(coordinate).accept(&find);
+    return find.found;
+}
+
+bool trusts_values(const Stage &stage) {
+    FindTrust find(stage.loops);
+    for (const Expr &e : stage.args) {
+        find.look_at(e);
+        e.accept(&find);
+    }
+    for (const Expr &e : stage.values) e.accept(&find);
+    if (stage.predicate.defined()) stage.predicate.accept(&find);
     return find.found;
 }
 

@@ -23,7 +23,7 @@ var kinds = []struct{ file, names string }{
 	{"kinds_generator.cpp", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
 		"q_add,deposit,ten_bits,block_rows,rgba_blur,links,gated"},
-	{"states_generator.cpp", "plate,inside,disparity,likeliest,state_space"},
+	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space"},
 	{"ragged_generator.cpp", "sparse_rows"},
 }
 

@@ -111,6 +111,9 @@ type Stage struct {
 	Loops      []Loop `json:"loops"` // innermost first
 	VectorSize int    `json:"vector_size"`
 	Predicate  bool   `json:"predicate,omitempty"` // an RDom with a where clause
+	// Trusts says that it reads or writes where values of Funcs say and nothing in the stage
+	// bounds that: it must not compute more than is required, for which there are none.
+	Trusts bool `json:"trusts,omitempty"`
 	// Associative says that the update can be split by rfactor or made atomic.
 	Associative bool `json:"associative,omitempty"`
 	// SummedAtOnce says, of an associative update that adds up integers, how many of what

@@ -199,8 +199,9 @@ const (
 // shorten finds where the loops of a stage can be shorter than the bounds of the level
 // they are in say. At root those are the estimates. Of a Func that slides Halide computes
 // in an iteration no more than those before have not: a step. That goes for what it reads
-// too, so it is taken to go for all that is computed there. And in a tile that is not full,
-// or where a condition leaves out iterations, anything may be short.
+// too, so it is taken to go for all that is computed there; in a loop that moves none of it
+// that is nothing after the first iteration. And in a tile that is not full, or where a
+// condition leaves out iterations, anything may be short.
 func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 	if parent.IsRoot() {
 		for i := range s.vars {
@@ -224,6 +225,12 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 	}
 	slides := func(c *Nest) bool { return c.Func != parent.Func && !slices.Contains(parent.StoreAt, c.Func) }
 	if !slices.ContainsFunc(parent.Children, slides) {
+		return
+	}
+	if parent.stands(n.Func) {
+		for i := range s.vars {
+			s.vars[i].least = 0
+		}
 		return
 	}
 	parent.eachStep(n.Func, func(dim int, step, overlap int64) {

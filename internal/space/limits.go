@@ -181,3 +181,14 @@ func (n *Nest) eachStep(f int, do func(dim int, step, overlap int64)) {
 		}
 	}
 }
+
+// stands holds where one of the loops of level n that iterate moves no part of the region of f.
+func (n *Nest) stands(f int) bool {
+	now := n.Bounds(f).computed()
+	for i, size := range n.Size {
+		if size > 1 && slices.Equal(now, n.site.ahead(i, n.Stage).bounds(f).computed()) {
+			return true
+		}
+	}
+	return false
+}

@@ -517,7 +517,9 @@ func (sp *Space) Factored(f, d int) bool { return sp.nodes[f].isFactored(d) }
 
 // findSpills holds where computing a Func beyond what is required would read an
 // input, or ask for an output, beyond what is there. Boundary conditions stop
-// that; whether a read is clamped is found by asking for a far larger region.
+// that; whether a read is clamped is found by asking for a far larger region. And where a
+// stage reads or writes wherever values have it, what it needs for more than is required
+// was not computed, and may be any address: Halide computes of a producer what is required.
 func (sp *Space) findSpills(f int) bool {
 	n := &sp.nodes[f]
 	if n.given || n.Output {
@@ -526,6 +528,9 @@ func (sp *Space) findSpills(f int) bool {
 	b := sp.root.bounds(f)
 	for s := range n.Stages {
 		st := &sp.stages[n.first+s]
+		if st.Trusts && !sp.o.Unchecked {
+			return true
+		}
 		for i := imageCallRow * 7; i < (imageCallRow+1)*7 && i < len(st.Features); i++ {
 			if st.Features[i] > 0 {
 				return true

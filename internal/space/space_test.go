@@ -457,6 +457,43 @@ func TestInputsAreNotOverread(t *testing.T) {
 	}
 }
 
+// What is computed in a loop that moves none of it, and kept around that, is computed in the
+// first iteration: in all others there is nothing to shift a tile to.
+func TestWindowsThatStand(t *testing.T) {
+	for moves, want := range map[int64]string{1: shift, 0: guard} {
+		p := asInput(toy(64, 4, 0, 0))
+		rows := &p.Funcs[0].Stages[0].Edges[0].Bounds[1]
+		rows.Min.Coeff, rows.Max.Coeff = moves, moves
+		s := stateOf(t, newSpace(t, p, Defaults(2)), "a compute root vector x\na tasks [32,4]\nb compute a [32,1] store a [32,4] vector x\n")
+		if got := directivesOf(s, "b"); !strings.Contains(got, "store_at") || !strings.Contains(got, "split(x, x, xi, 4, "+want+")") {
+			t.Errorf("rows move by %d:\n%s", moves, got)
+		}
+	}
+}
+
+// What is read or written where stored values say is computed as far as it is required and no
+// further: those values are not there. Where the stage bounds them itself it may be further.
+func TestPlacesThatValuesSay(t *testing.T) {
+	const text = `output compute root vector x
+output tasks [64,8]
+stored compute output [64,2] vector x
+counts compute output [64,2] vector x
+used compute output [64,2] vector x
+typed compute output [64,2] vector x
+clamped compute output [64,2] vector x
+raw compute output [64,2] vector x
+bytes compute output [64,2] vector x
+`
+	for _, name := range []string{"lookups.h19", "lookups.h21"} {
+		state := stateOf(t, newSpace(t, pipelinetest.Described(t, name), Defaults(2)), text)
+		for stage, further := range map[string]bool{"stored": false, "counts": false, "counts.update(0)": false, "used": true, "typed": true} {
+			if got := directivesOf(state, stage); !strings.Contains(got, "split(x, ") || strings.Contains(got, roundUp) != further {
+				t.Errorf("%s of %s:\n%s", stage, name, got)
+			}
+		}
+	}
+}
+
 // A loop whose extent a parameter decides is not unrolled, whatever its estimate; Adams
 // et al.'s space unrolls it.
 func TestParametersAreNotUnrolled(t *testing.T) {

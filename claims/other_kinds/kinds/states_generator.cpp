@@ -119,6 +119,34 @@ public:
     }
 };
 
+// How likely each of 64 hidden states is by what was seen until then, in several sequences.
+class Forward : public Generator<Forward> {
+public:
+    Input<Buffer<float, 2>> step{"step"};
+    Input<Buffer<float, 3>> seen{"seen"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int states = 64, times = 200, sequences = 16;
+        Var s("state"), t("time"), n("sequence");
+        Func chance("chance");
+        RDom r(0, states, 0, states, 1, times - 1, "r");
+        chance(s, t, n) = select(t == 0, seen(s, 0, n), 0.f);
+        chance(r.y, r.z, n) += chance(r.x, r.z - 1, n) * step(r.x, r.y) * seen(r.y, r.z, n) * 2.f;
+        output(s, n) = chance(s, times - 1, n);
+        step.set_estimates({{0, states}, {0, states}});
+        seen.set_estimates({{0, states}, {0, times}, {0, sequences}});
+        output.set_estimates({{0, states}, {0, sequences}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        Func turned = step.in();
+        turned.compute_root().reorder_storage(turned.args()[1], turned.args()[0]);
+        output.parallel(n).vectorize(s, vec);
+        chance.compute_at(output, n).vectorize(s, vec);
+        chance.update().allow_race_conditions().vectorize(r.y, vec);
+    }
+};
+
 // A layer of 256 channels, each with a state of 16 numbers that every step decays and feeds.
 class StateSpace : public Generator<StateSpace> {
 public:
@@ -162,4 +190,5 @@ HALIDE_REGISTER_GENERATOR(Plate, plate)
 HALIDE_REGISTER_GENERATOR(Inside, inside)
 HALIDE_REGISTER_GENERATOR(Disparity, disparity)
 HALIDE_REGISTER_GENERATOR(Likeliest, likeliest)
+HALIDE_REGISTER_GENERATOR(Forward, forward)
 HALIDE_REGISTER_GENERATOR(StateSpace, state_space)

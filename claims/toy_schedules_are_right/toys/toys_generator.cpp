@@ -227,6 +227,25 @@ public:
     }
 };
 
+// Steps that go through the states they come from first, and need something of each.
+class Before : public Generator<Before> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom t(0, 4, 0, 8, 1, 2, "t");
+        Func weight("weight"), state("state");
+        weight(x, y) = input(x, y) * 0.5f;
+        state(x, y) = input(x, y);
+        state(t.y, t.z) = max(state(t.y, t.z), state(t.x, t.z - 1) + weight(t.x, t.y));
+        output(x, y) = state(x, y);
+        input.set_estimates({{0, 8}, {0, 8}});
+        output.set_estimates({{0, 8}, {0, 3}});
+    }
+};
+
 // Sums as long as the data have them.
 class Ragged : public Generator<Ragged> {
 public:
@@ -262,4 +281,5 @@ HALIDE_REGISTER_GENERATOR(Totals, totals)
 HALIDE_REGISTER_GENERATOR(Pair, pair)
 HALIDE_REGISTER_GENERATOR(Named, named)
 HALIDE_REGISTER_GENERATOR(Steps, steps)
+HALIDE_REGISTER_GENERATOR(Before, before)
 HALIDE_REGISTER_GENERATOR(Ragged, ragged)
