@@ -218,15 +218,21 @@ public:
     explicit Inline(const Function &func) : func(func) {}
 };
 
+// Leaves out promises about bare variables, or all.
 class DropPromises : public IRGraphMutator {
     using IRGraphMutator::visit;
 
     Expr visit(const Call *op) override {
-        if (op->is_intrinsic({Call::promise_clamped, Call::unsafe_promise_clamped}) && op->args[0].as<Variable>()) {
-            return op->args[0];
+        if (op->is_intrinsic({Call::promise_clamped, Call::unsafe_promise_clamped}) && (all || op->args[0].as<Variable>())) {
+            return mutate(op->args[0]);
         }
         return IRGraphMutator::visit(op);
     }
+
+    const bool all;
+
+public:
+    explicit DropPromises(bool all) : all(all) {}
 };
 
 // Counts the nodes of an expression as a tree, in one walk over the graph.
@@ -277,7 +283,7 @@ class FindTrust : public IRGraphVisitor {
     void visit(const Let *op) override {
         op->value.accept(this);
         if (follows(op->value)) computed.insert(op->name);
-        scope.push(op->name, bounds_of_expr_in_scope(op->value, scope));  // names are unique
+        scope.push(op->name, bounds(op->value));  // names are unique
         op->body.accept(this);
     }
     void visit(const Call *op) override {
@@ -308,6 +314,10 @@ class FindTrust : public IRGraphVisitor {
         return find.found;
     }
 
+    Interval bounds(const Expr &e) const {
+        return bounds_of_expr_in_scope(DropPromises(true).mutate(e), scope);  // rubbish keeps none
+    }
+
     Scope<Interval> scope;
     std::set<std::string> computed;  // names that stand for what follows from values
 
@@ -319,7 +329,7 @@ public:
     }
 
     void look_at(const Expr &coordinate) {
-        found = found || (follows(coordinate) && !bounds_of_expr_in_scope(coordinate, scope).is_bounded());
+        found = found || (follows(coordinate) && !bounds(coordinate).is_bounded());
     }
 };
 
@@ -411,7 +421,7 @@ Uses uses_of(const Expr &body, const std::vector<std::string> &args) {
 }
 
 Expr without_promises(const Expr &e) {
-    return DropPromises().mutate(e);
+    return DropPromises(false).mutate(e);
 }
 
 Expr tamed(const Expr &e) {

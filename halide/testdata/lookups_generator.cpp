@@ -21,8 +21,9 @@ public:
         bytes(x, y) = cast<uint8_t>(near(x, y));
 
         // As it was stored, and so it is anywhere where it was not.
-        Func stored("stored"), counts("counts");
+        Func stored("stored"), promised("promised"), counts("counts");
         stored(x, y) = table(clamped(x, y));
+        promised(x, y) = table(unsafe_promise_clamped(clamped(x, y) / 2, 0, 127));
         RDom r(0, 8, "r");
         counts(b, x, y) = 0;
         counts(clamped(x + r, y) / 16, x, y) += 1;
@@ -32,7 +33,7 @@ public:
         used(x, y) = table(clamp(raw(x, y), 0, 255));
         typed(x, y) = table(cast<int>(bytes(x, y)));
 
-        output(x, y) = stored(x, y) + used(x, y) + typed(x, y) + counts(3, x, y);
+        output(x, y) = stored(x, y) + promised(x, y) + used(x, y) + typed(x, y) + counts(3, x, y);
 
         input.set_estimates({{0, n}, {0, n}});
         output.set_estimates({{0, n}, {0, n}});

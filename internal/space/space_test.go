@@ -477,6 +477,7 @@ func TestPlacesThatValuesSay(t *testing.T) {
 	const text = `output compute root vector x
 output tasks [64,8]
 stored compute output [64,2] vector x
+promised compute output [64,2] vector x
 counts compute output [64,2] vector x
 used compute output [64,2] vector x
 typed compute output [64,2] vector x
@@ -486,7 +487,7 @@ bytes compute output [64,2] vector x
 `
 	for _, name := range []string{"lookups.h19", "lookups.h21"} {
 		state := stateOf(t, newSpace(t, pipelinetest.Described(t, name), Defaults(2)), text)
-		for stage, further := range map[string]bool{"stored": false, "counts": false, "counts.update(0)": false, "used": true, "typed": true} {
+		for stage, further := range map[string]bool{"stored": false, "promised": false, "counts": false, "counts.update(0)": false, "used": true, "typed": true} {
 			if got := directivesOf(state, stage); !strings.Contains(got, "split(x, ") || strings.Contains(got, roundUp) != further {
 				t.Errorf("%s of %s:\n%s", stage, name, got)
 			}
