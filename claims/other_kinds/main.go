@@ -1,10 +1,10 @@
 // Claim: on kinds of pipelines that the suite has none of (sums of bytes, interleaved colours,
 // rows that are normalised, steps in three dimensions, a cell of a recurrent network, one
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
-// integers that overflow, packed words, rows of four floats, states made of the ones before,
-// rows of a sparse matrix),
-// a third of a minute from nothing ends in a schedule that computes the right thing and is
-// faster in geometric mean than one written by hand.
+// integers that overflow, packed words, rows of four floats, states made of the ones before
+// in whatever order, rows of a sparse matrix), a third of a minute from nothing ends in a
+// schedule that computes the right thing and is faster in geometric mean than one written by
+// hand.
 // Usage: other_kinds [flags].
 package main
 
