@@ -276,63 +276,6 @@ public:
     explicit FindLookup(const std::string &loop) : loop(loop) {}
 };
 
-// Finds coordinates of what is read that other Funcs' values decide and nothing bounds.
-class FindTrust : public IRGraphVisitor {
-    using IRGraphVisitor::visit;
-
-    void visit(const Let *op) override {
-        op->value.accept(this);
-        if (follows(op->value)) computed.insert(op->name);
-        scope.push(op->name, bounds(op->value));  // names are unique
-        op->body.accept(this);
-    }
-    void visit(const Call *op) override {
-        if (is_load(op)) {
-            for (const Expr &e : op->args) look_at(e);
-        }
-        IRGraphVisitor::visit(op);
-    }
-
-    bool follows(const Expr &e) const {
-        class FindComputed : public IRGraphVisitor {
-            using IRGraphVisitor::visit;
-
-            void visit(const Variable *op) override { found = found || among.count(op->name); }
-            void visit(const Call *op) override {
-                found = found || op->call_type == Call::Halide;
-                if (!found) IRGraphVisitor::visit(op);
-            }
-
-            const std::set<std::string> &among;
-
-        public:
-            bool found = false;
-
-            explicit FindComputed(const std::set<std::string> &among) : among(among) {}
-        } find(computed);
-        e.accept(&find);
-        return find.found;
-    }
-
-    Interval bounds(const Expr &e) const {
-        return bounds_of_expr_in_scope(DropPromises(true).mutate(e), scope);  // rubbish keeps none
-    }
-
-    Scope<Interval> scope;
-    std::set<std::string> computed;  // names that stand for what follows from values
-
-public:
-    bool found = false;
-
-    explicit FindTrust(const std::vector<Loop> &loops) {
-        for (const Loop &l : loops) scope.push(l.var, {0, 1});  // bounded, whatever they are
-    }
-
-    void look_at(const Expr &coordinate) {
-        found = found || (follows(coordinate) && !bounds(coordinate).is_bounded());
-    }
-};
-
 // Finds loads, in what names stand for too.
 class FindLoad : public IRGraphVisitor {
     const std::map<std::string, Expr> &lets;
@@ -353,6 +296,48 @@ public:
     bool found = false;
 
     explicit FindLoad(const std::map<std::string, Expr> &lets) : lets(lets) {}
+};
+
+// Finds coordinates of what is read that values decide and nothing bounds.
+class FindTrust : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+
+    void visit(const Let *op) override {
+        op->value.accept(this);
+        lets[op->name] = op->value;  // names are unique
+        scope.push(op->name, bounds(op->value));
+        op->body.accept(this);
+    }
+    void visit(const Call *op) override {
+        if (is_load(op)) {
+            for (const Expr &e : op->args) look_at(e);
+        }
+        IRGraphVisitor::visit(op);
+    }
+
+    bool follows(const Expr &e) const {
+        FindLoad load(lets);
+        e.accept(&load);
+        return load.found;
+    }
+
+    Interval bounds(const Expr &e) const {
+        return bounds_of_expr_in_scope(DropPromises(true).mutate(e), scope);  // rubbish keeps none
+    }
+
+    Scope<Interval> scope;
+    std::map<std::string, Expr> lets;
+
+public:
+    bool found = false;
+
+    explicit FindTrust(const std::vector<Loop> &loops) {
+        for (const Loop &l : loops) scope.push(l.var, {0, 1});  // bounded, whatever they are
+    }
+
+    void look_at(const Expr &coordinate) {
+        found = found || (follows(coordinate) && !bounds(coordinate).is_bounded());
+    }
 };
 
 // Finds what makes a coordinate more than its own argument moved: others of the Func's

@@ -56,7 +56,7 @@ int summed_at_once(const std::string &func, const Stage &stage);
 // neighbouring iterations of the loop write lies apart then, wherever the data say.
 bool follows_data(const Halide::Expr &coordinate, const std::string &loop);
 
-// Whether a stage reads or writes where values of Funcs say and nothing in the stage bounds
+// Whether a stage reads or writes where values that it loads say and nothing in it bounds
 // that, as where they were clamped before they were stored. What it computes beyond what is
 // required would be anywhere: what it reads for that was never computed.
 bool trusts_values(const Stage &stage);

@@ -111,7 +111,7 @@ type Stage struct {
 	Loops      []Loop `json:"loops"` // innermost first
 	VectorSize int    `json:"vector_size"`
 	Predicate  bool   `json:"predicate,omitempty"` // an RDom with a where clause
-	// Trusts says that it reads or writes where values of Funcs say and nothing in the stage
+	// Trusts says that it reads or writes where values that it loads say and nothing in it
 	// bounds that: it must not compute more than is required, for which there are none.
 	Trusts bool `json:"trusts,omitempty"`
 	// Associative says that the update can be split by rfactor or made atomic.
