@@ -519,7 +519,7 @@ Along written_along(const Function &f, const Definition &def, const std::string 
     std::map<std::string, Expr> other = {{loop, Variable::make(Int(32), loop) + Variable::make(Int(32), apart)}};
     for (const Dim &dim : def.schedule().dims()) {
         if (dim.var == loop) break;
-        if (dim.is_rvar()) other[dim.var] = Variable::make(Int(32), unique_name(dim.var));
+        if (dim.is_rvar()) other[dim.var] = Variable::make(Int(32), unique_name(dim.var + "_apart"));
     }
     Along along;
     const Expr here = Variable::make(Int(32), loop);

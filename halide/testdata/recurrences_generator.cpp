@@ -51,6 +51,12 @@ public:
         others(2 * e.x, 2 * e.y + 1) = 0.f;
         others(clamp(cast<int>(input(e.x, e.y)), 0, n - 1), e.y) += 1.f;
 
+        // A place that the data say and the one beside it: those of different data may be one.
+        Func spread("spread");
+        RDom d(0, n, 0, 2, "d");
+        spread(x, y) = input(x, y);
+        spread(clamp(cast<int>(input(d.x, 0)), 0, n - 2) + d.y, 0) += 1.f;
+
         // Steps in time, of which each is worth having several cores at it.
         Func steps("steps");
         Var t("t");
@@ -58,7 +64,7 @@ public:
         steps(x, y, t) = cast<float>(x + y);
         steps(k.x, k.y, k.z) = 0.5f * steps(k.x, k.y, k.z - 1) + 0.25f * (steps(k.x - 1, k.y, k.z - 1) + steps(k.x, k.y + 1, k.z - 1));
 
-        output(x, y) = path(x, y) + best(x, y) + next(x, y) + running(x, y) + inside(x, y) + others(x, y) + steps(x, y, 3);
+        output(x, y) = path(x, y) + best(x, y) + next(x, y) + running(x, y) + inside(x, y) + others(x, y) + spread(x, y) + steps(x, y, 3);
 
         input.set_estimates({{0, n}, {0, n}});
         output.set_estimates({{0, n}, {0, n}});

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -510,7 +511,7 @@ const (
 //   - Where computing more of the Func than required reads no more of any input
 //     and asks for no more of any output, rounding up costs least.
 //   - Elsewhere pure definitions shift the last tile inwards, if a tile always
-//     fits, and updates guard.
+//     fits and an update does not fill it, and updates guard.
 //
 // Adams et al. also round up where only the loop nest's own accesses are no
 // inputs; we look through producers too, because a Func that is rounded up makes
@@ -522,8 +523,38 @@ func (w *writer) tail(st *stage, v *loopVar, factor int64) string {
 		return guard
 	case !w.sp.nodes[st.fn].spillsAlong(loop.PureDim):
 		return roundUp
-	case st.idx > 0 || factor > v.least:
+	case st.idx > 0 || factor > v.least || w.fillsTile(st.fn, loop.PureDim):
 		return guard
 	}
 	return shift
+}
+
+// fillsTile holds where f is computed in the loops of an update that reads, along a dimension,
+// as many points as a tile of its own has. What the update guards, Halide takes for an extent
+// that varies, and a tile that is shifted by it, for one that may begin before all that there
+// is; with whole tiles no guard is left.
+func (w *writer) fillsTile(f, dim int) bool {
+	n := w.places[f].levels[0]
+	if n == nil || n.Stage <= 0 {
+		return false
+	}
+	st := &w.sp.nodes[n.Func].Stages[n.Stage]
+	for e := range st.Edges {
+		for k := range st.Edges[e].Jacobians {
+			if j := &st.Edges[e].Jacobians[k]; st.Edges[e].Producer == f && !(has(j, dim) && onlyPoints(st, j.Coeffs[dim])) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onlyPoints holds where a coordinate of what a stage loads moves with no reduction.
+func onlyPoints(st *pipeline.Stage, row []pipeline.Rational) bool {
+	for i, l := range st.Loops {
+		if l.RVar && (row[i].Num != 0 || row[i].Den == 0) {
+			return false
+		}
+	}
+	return true
 }

@@ -348,13 +348,14 @@ func (sp *Space) findShort(f int) int64 {
 	return 0
 }
 
-// readAlongFirst holds where a stage reads what lies along the first dimension alone, and so
-// many points of that fill a register.
+// readAlongFirst holds where a stage reads what lies along the first dimension alone, or for
+// the most part what every other dimension would gather, and so many points of that fill a
+// register.
 func (n *node) readAlongFirst(points int64) bool {
 	return slices.ContainsFunc(n.Stages, func(st pipeline.Stage) bool {
 		_, widest := st.Widths()
 		loop := st.PureLoop(0)
-		return loop >= 0 && points*int64(widest) >= shortBits && readsRows(&st, loop, asItLies)
+		return loop >= 0 && points*int64(widest) >= shortBits && (readsRows(&st, loop, asItLies) || gathersBut(&st, loop))
 	})
 }
 

@@ -471,6 +471,29 @@ func TestWindowsThatStand(t *testing.T) {
 	}
 }
 
+// A copy that fills the tile of an update is not shifted by what the update guards, unless
+// the reduction moves along it too.
+func TestTilesThatUpdatesFill(t *testing.T) {
+	one, none := pipeline.Rational{Num: 1, Den: 1}, pipeline.Rational{Num: 0, Den: 1}
+	for moves, want := range map[pipeline.Rational]string{none: guard, one: shift} {
+		p := asInput(toy(64, 64, 0, 0, 0))
+		b := &p.Funcs[1]
+		update := b.Stages[0]
+		update.Name = "b.update(0)"
+		update.Loops = append([]pipeline.Loop{{Var: "r", RVar: true, PureDim: -1, ComputedDim: -1, Const: &[2]int64{0, 7}}}, update.Loops...)
+		update.Edges = []pipeline.Edge{update.Edges[0]}
+		point := func(loop int, end bool) pipeline.Bound { return pipeline.Bound{Coeff: 1, Dim: loop, UsesMax: end} }
+		update.Edges[0].Bounds = []pipeline.Bounds{{Min: point(1, false), Max: point(1, true)}, {Min: point(0, false), Max: point(0, true)}}
+		update.Edges[0].Jacobians = []pipeline.Jacobian{{Count: 1, Coeffs: [][]pipeline.Rational{{moves, one, none}, {one, none, none}}}}
+		b.Stages[0].Edges = nil
+		b.Stages = append(b.Stages, update)
+		s := stateOf(t, newSpace(t, p, Defaults(2)), "a compute root vector x\na tasks [16,64]\nb compute a [8,16] vector x\nc compute b.update(0) [2,8,16] vector x\n")
+		if got := directivesOf(s, "c"); !strings.Contains(got, "compute_at(b") || !strings.Contains(got, "split(x, x, xi, 4, "+want+")") {
+			t.Errorf("the reduction moves it by %d:\n%s", moves.Num, got)
+		}
+	}
+}
+
 // What is read or written where stored values say is computed as far as it is required and no
 // further: those values are not there. Where the stage bounds them itself it may be further.
 func TestPlacesThatValuesSay(t *testing.T) {

@@ -184,6 +184,38 @@ func readsDensely(st *pipeline.Stage, loop int, innermost func(f int) int) bool 
 	return false
 }
 
+// gathersBut holds where a stage has more loads that are dense along a loop, and that any other
+// loop over points would gather by places that are computed, than loads that another loop has
+// dense: of an image that is turned, all channels of a pixel lie side by side, and what
+// the next pixel of a row reads is anywhere.
+func gathersBut(st *pipeline.Stage, loop int) bool {
+	var gathered, dense int64
+	for e := range st.Edges {
+		for k := range st.Edges[e].Jacobians {
+			j := &st.Edges[e].Jacobians[k]
+			others, scattered := false, true
+			for i, l := range st.Loops {
+				if i != loop && !l.RVar {
+					others = others || isDense(j, i)
+					scattered = scattered && movesAnyhow(j, i)
+				}
+			}
+			switch {
+			case others:
+				dense += j.Count
+			case scattered && isDense(j, loop):
+				gathered += j.Count
+			}
+		}
+	}
+	return gathered > dense
+}
+
+// movesAnyhow holds where nobody knows how a load moves with a loop.
+func movesAnyhow(j *pipeline.Jacobian, loop int) bool {
+	return slices.ContainsFunc(j.Coeffs, func(row []pipeline.Rational) bool { return row[loop].Den == 0 })
+}
+
 // isDense holds where one more iteration of a loop loads what comes next in memory.
 func isDense(j *pipeline.Jacobian, loop int) bool { return isDenseIn(j, 0, loop) }
 
