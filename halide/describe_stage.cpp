@@ -515,11 +515,12 @@ bool is_ragged(const Expr &condition, const std::string &loop, const std::vector
 }
 
 Along written_along(const Function &f, const Definition &def, const std::string &loop) {
-    const std::string apart = unique_name("apart");
+    // unique_name would return these as they are where it was not asked for them before.
+    const std::string apart = loop + ".apart";
     std::map<std::string, Expr> other = {{loop, Variable::make(Int(32), loop) + Variable::make(Int(32), apart)}};
     for (const Dim &dim : def.schedule().dims()) {
         if (dim.var == loop) break;
-        if (dim.is_rvar()) other[dim.var] = Variable::make(Int(32), unique_name(dim.var + "_apart"));
+        if (dim.is_rvar()) other[dim.var] = Variable::make(Int(32), dim.var + ".other");
     }
     Along along;
     const Expr here = Variable::make(Int(32), loop);

@@ -100,30 +100,38 @@ func TestVectorsOfInterleavedOutputs(t *testing.T) {
 }
 
 // Rows of four floats are short vectors by the estimates where those are what lies along
-// something that is read, and the only thing; of an output, too.
+// something that is read, and the only thing, or most of all while every other dimension
+// would gather it; of an output, too.
 func TestShortByEstimates(t *testing.T) {
-	one, none := pipeline.Rational{Num: 1, Den: 1}, pipeline.Rational{Num: 0, Den: 1}
-	along := [][]pipeline.Rational{{one, none}, {none, one}}
-	across := [][]pipeline.Rational{{none, one}, {one, none}}
+	one, none, anyhow := pipeline.Rational{Num: 1, Den: 1}, pipeline.Rational{Num: 0, Den: 1}, pipeline.Rational{}
+	read := func(times int64, coeffs ...[]pipeline.Rational) pipeline.Jacobian {
+		return pipeline.Jacobian{Count: times, Coeffs: coeffs}
+	}
+	type rows = []pipeline.Rational
+	along, across := read(1, rows{one, none}, rows{none, one}), read(1, rows{none, one}, rows{one, none})
+	turned := func(times int64) pipeline.Jacobian { return read(times, rows{one, none}, rows{none, anyhow}) }
 	for _, c := range []struct {
-		name   string
-		width  int64
-		sized  bool
-		coeffs [][]pipeline.Rational
-		want   int64
+		name  string
+		width int64
+		sized bool
+		reads []pipeline.Jacobian
+		want  int64
 	}{
-		{"rows", 4, true, along, 4},
-		{"rows of six", 6, true, along, 0},
-		{"long rows", 16, true, along, 0},
-		{"columns", 4, true, across, 0},
-		{"no version for the estimates", 4, false, along, 0},
+		{"rows", 4, true, []pipeline.Jacobian{along}, 4},
+		{"rows of six", 6, true, []pipeline.Jacobian{along}, 0},
+		{"long rows", 16, true, []pipeline.Jacobian{along}, 0},
+		{"columns", 4, true, []pipeline.Jacobian{across}, 0},
+		{"no version for the estimates", 4, false, []pipeline.Jacobian{along}, 0},
+		{"rows at computed places", 4, true, []pipeline.Jacobian{turned(2), across}, 4},
+		{"fewer of them", 4, true, []pipeline.Jacobian{turned(1), across}, 0},
+		{"rows and columns", 4, true, []pipeline.Jacobian{along, along, across}, 0},
 	} {
 		p := toy(c.width, 64, 0)
 		for f := range p.Funcs {
 			p.Funcs[f].VectorSize, p.Funcs[f].Stages[0].VectorSize = 8, 8
 			p.Funcs[f].Stages[0].Features[slices.Index(pipeline.FeatureTypes[:], "float")] = 1
 		}
-		p.Funcs[0].Stages[0].Edges[0].Jacobians = []pipeline.Jacobian{{Count: 1, Coeffs: c.coeffs}}
+		p.Funcs[0].Stages[0].Edges[0].Jacobians = c.reads
 		o := Defaults(2)
 		o.Sized = c.sized
 		sp := newSpace(t, p, o)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/schedule"
 )
 
 // build is an ahead-of-time build that can be raced.
@@ -17,6 +18,8 @@ type build struct {
 	name    string
 	library string // shared, for the runner
 	took    time.Duration
+	// schedule is the winner's; a baseline has none here.
+	schedule schedule.Schedule
 }
 
 // own names the Generator's hand-written schedule.
@@ -53,6 +56,7 @@ func (t *tuner) baseline(ctx context.Context, name, dir string, limits bridge.Li
 // be made is told and stands in the report with the reason.
 func (t *tuner) baselines(ctx context.Context, dir func() (string, error)) ([]build, error) {
 	var out []build
+	t.report.Baselines = nil // of a race whose first failed
 	names := t.o.Baselines
 	if t.ownStands && !slices.Contains(names, own) {
 		names = append(slices.Clone(names), own)
@@ -84,6 +88,7 @@ func (t *tuner) baselines(ctx context.Context, dir func() (string, error)) ([]bu
 		if err != nil {
 			line.Failure = failureText(err)
 		} else {
+			t.made[name] = b
 			out = append(out, *b)
 		}
 		t.report.Baselines = append(t.report.Baselines, line)

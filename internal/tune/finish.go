@@ -44,21 +44,15 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	winner, err := t.buildWinner(ctx, order, out)
-	if err != nil {
+	if err := t.handOut(ctx, order, out, !interrupted && !t.o.Unmeasured); err != nil {
 		return err
 	}
 	if keep {
 		t.report.Out = out
 	}
-	if !interrupted && !t.o.Unmeasured {
-		if err := t.raceBaselines(ctx, winner); err != nil {
+	if t.report.Kept {
+		if err := t.keepOwn(ctx, out); err != nil {
 			return err
-		}
-		if t.report.Kept {
-			if err := t.keepOwn(ctx, out); err != nil {
-				return err
-			}
 		}
 	}
 	if keep {
@@ -71,6 +65,32 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 		return ErrInterrupted
 	}
 	return nil
+}
+
+// handOut builds the first of the schedules that stands everything, a race against the
+// baselines too where there is to be one.
+func (t *tuner) handOut(ctx context.Context, order []schedule.Schedule, out string, race bool) error {
+	for {
+		winner, err := t.buildWinner(ctx, order, out)
+		if err != nil || !race {
+			return err
+		}
+		if err = t.raceBaselines(ctx, winner); err == nil || !t.leaveOut(ctx, winner.schedule, err) {
+			return err
+		}
+	}
+}
+
+// leaveOut takes a schedule that was right so far from those that may be handed out where err
+// says that it failed as the first of a race; false where err is another.
+func (t *tuner) leaveOut(ctx context.Context, s schedule.Schedule, err error) bool {
+	var first *measure.FirstFailed
+	if ctx.Err() != nil || !errors.As(err, &first) {
+		return false
+	}
+	t.failed[s.Hash()] = first.Err
+	t.events.note("left out: schedule %s, which was right so far: %v", s.HashString(), first.Err)
+	return true
 }
 
 func stopped(stop <-chan struct{}) bool {
@@ -93,7 +113,7 @@ func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule
 		return nil, err
 	}
 	if race == nil {
-		return finalists, nil
+		return t.standing(finalists), nil
 	}
 	byTime := make([]int, len(raced))
 	for i := range byTime {
@@ -108,7 +128,8 @@ func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule
 }
 
 // raceInServer builds schedules in the fork server, checks them and races those that
-// stand that, which it returns; the race is nil where they are fewer than two.
+// stand that, which it returns; the race is nil where they are fewer than two. Where the first
+// fails in it all others are raced anew.
 func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *rand.Rand, schedules []schedule.Schedule) (*measure.Race, []schedule.Schedule, error) {
 	var racers []measure.Racer
 	var raced []schedule.Schedule
@@ -124,20 +145,29 @@ func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *ra
 		racers = append(racers, measure.InServer{Candidate: c})
 		raced = append(raced, s)
 	}
-	if len(racers) < 2 {
-		return nil, raced, nil
-	}
 	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
-	race, err := o.Run(ctx, rng, racers)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, l := range race.Lanes {
-		if l.Failure == nil {
-			t.stood[raced[i].Hash()] = true
+	return t.race(ctx, o, rng, racers, raced)
+}
+
+// race is raceInServer of what was built.
+func (t *tuner) race(ctx context.Context, o measure.RaceOptions, rng *rand.Rand, racers []measure.Racer, raced []schedule.Schedule) (*measure.Race, []schedule.Schedule, error) {
+	for len(racers) > 1 {
+		race, err := o.Run(ctx, rng, racers)
+		if err != nil && t.leaveOut(ctx, raced[0], err) {
+			racers, raced = racers[1:], raced[1:]
+			continue
 		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, l := range race.Lanes {
+			if l.Failure == nil {
+				t.stood[raced[i].Hash()] = true
+			}
+		}
+		return race, raced, nil
 	}
-	return race, raced, nil
+	return nil, raced, nil
 }
 
 // compareLanes puts those that finished the race first, by their fastest lap.
@@ -169,7 +199,7 @@ func (t *tuner) roundTold(most int) func(int) {
 const reservesPerFinalist = 10
 
 // reserves are the finalists and after them the best of the others, as they came out of
-// the screening.
+// the screening, without those that failed since.
 func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
 	out := slices.Clone(finalists)
 	for _, r := range t.best {
@@ -178,7 +208,12 @@ func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
 			out = append(out, r.candidate.Schedule)
 		}
 	}
-	return out
+	return t.standing(out)
+}
+
+// standing are the schedules without those that failed since they were screened.
+func (t *tuner) standing(schedules []schedule.Schedule) []schedule.Schedule {
+	return slices.DeleteFunc(slices.Clone(schedules), func(s schedule.Schedule) bool { return t.failed[s.Hash()] != nil })
 }
 
 // buildWinner writes the first of the schedules that Halide builds ahead of time and
@@ -190,6 +225,9 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 	exact := t.newExact()
 	defer exact.close()
 	var failures error
+	for _, err := range t.failed {
+		failures = errors.Join(failures, err)
+	}
 	for i, s := range t.reserves(order) {
 		leave := func(err error) {
 			if i < len(order) { // the others fail for the same reasons
@@ -230,7 +268,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if r, ok := t.foundAs(s); ok {
 			t.report.Origin, t.report.Seconds = r.candidate.Origin, r.seconds
 		}
-		return &build{name: "protuner", library: library}, nil
+		return &build{name: "protuner", library: library, schedule: s}, nil
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
 }
@@ -290,7 +328,7 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	if len(rivals) == 0 {
 		lap, err := found.Lap(ctx, t.o.Protocol.Run(0))
 		if err != nil {
-			return fmt.Errorf("the winner, built ahead of time: %w", err)
+			return &measure.FirstFailed{Err: err}
 		}
 		t.report.Final = lap.Seconds()
 		return nil

@@ -78,6 +78,7 @@ type tuner struct {
 	wrong     int              // schedules that computed something else than the reference
 	best      []ranked         // fastest first
 	stood     map[uint64]bool  // schedules, by hash, that stood a race compiled whole
+	failed    map[uint64]error // why schedules, by hash, that were right until then did not
 	found     tally            // of candidates that the model found
 	others    tally            // of all others
 	builds    []time.Duration  // of candidates that were built, the quickest first
@@ -106,7 +107,7 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
 	}
-	t := &tuner{o: o, events: events, made: map[string]*build{}, stood: map[uint64]bool{}}
+	t := &tuner{o: o, events: events, made: map[string]*build{}, stood: map[uint64]bool{}, failed: map[uint64]error{}}
 	db, err := tunedb.Open(ctx, o.DB)
 	if err != nil {
 		return nil, &UsageError{err}

@@ -1,0 +1,73 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+)
+
+// lapsUntil is a racer that fails after so many laps.
+type lapsUntil struct{ laps int }
+
+var errLate = &bridge.Failure{Status: measure.WrongOutput.String(), Message: "one element"}
+
+func (l *lapsUntil) Lap(context.Context, bridge.RunProtocol) (time.Duration, error) {
+	if l.laps--; l.laps < 0 {
+		return 0, errLate
+	}
+	return time.Millisecond, nil
+}
+
+// What was right until the race and fails in it as the first, by which all others are
+// timed, is not handed out, and the others are raced without it.
+func TestFirstFailsInTheRace(t *testing.T) {
+	const ever = 1000
+	schedules := make([]schedule.Schedule, 3)
+	for i := range schedules {
+		schedules[i].Directives = []schedule.Directive{{Op: schedule.Parallel, Func: "f", Vars: []string{[]string{"x", "y", "z"}[i]}}}
+	}
+	for _, c := range []struct {
+		laps   []int
+		raced  int // how many are left in a race; 0 where there is none
+		failed int
+	}{
+		{[]int{ever, ever, ever}, 3, 0},
+		{[]int{3, ever, ever}, 2, 1},
+		{[]int{ever, 3, ever}, 3, 0},
+		{[]int{3, 2, ever}, 0, 2},
+	} {
+		tu := &tuner{o: Defaults(), stood: map[uint64]bool{}, failed: map[uint64]error{}}
+		var racers []measure.Racer
+		for _, n := range c.laps {
+			racers = append(racers, &lapsUntil{n})
+		}
+		o := measure.DefaultRaceOptions()
+		o.MinRounds, o.MaxRounds = 4, 4
+		race, raced, err := tu.race(t.Context(), o, Stream(1, "test"), racers, schedules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schedules[c.failed:]; !slices.EqualFunc(raced, got, func(a, b schedule.Schedule) bool { return a.Hash() == b.Hash() }) {
+			t.Errorf("laps %v: %d are left", c.laps, len(raced))
+		}
+		if race == nil && c.raced > 0 || race != nil && len(race.Lanes) != c.raced {
+			t.Errorf("laps %v: the race %v", c.laps, race)
+		}
+		for i, s := range schedules {
+			if got := tu.failed[s.Hash()]; errors.Is(got, errLate) != (i < c.failed) {
+				t.Errorf("laps %v: %d failed: %v", c.laps, i, got)
+			}
+			tu.best = append(tu.best, ranked{candidate: search.Candidate{Schedule: s}})
+		}
+		if got := tu.reserves(schedules[:1]); len(got) != len(schedules)-c.failed {
+			t.Errorf("laps %v: %d may be handed out", c.laps, len(got))
+		}
+	}
+}
