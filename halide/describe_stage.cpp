@@ -385,6 +385,30 @@ bool never_zero(const Expr &difference, const std::string &not_zero) {
     return v && v->name == not_zero;
 }
 
+// Whether two iterations of an update that meet, one at the place that it writes and
+// another, of which `other` says what its loops are, at `place`, are never both let by the
+// update's condition: of the points of a chequerboard those of one colour have neighbours of
+// the other alone. Of conditions it knows remainders, (x + y) % 2 == z.
+bool never_both(const Definition &def, const std::vector<Expr> &place, const std::map<std::string, Expr> &other) {
+    std::map<std::string, Expr> met;  // what the first one's loops are, by the other's
+    for (size_t d = 0; d < place.size(); d++) {
+        const Variable *v = def.args()[d].as<Variable>();
+        if (v) met[v->name] = substitute(other, place[d]);
+    }
+    std::vector<Expr> conditions;
+    split_into_ands(substitute_in_all_lets(def.predicate()), conditions);
+    for (const Expr &condition : conditions) {
+        const EQ *equal = condition.as<EQ>();
+        const Mod *mod = equal ? equal->a.as<Mod>() : nullptr;
+        const auto modulus = mod ? as_const_int(mod->b) : std::nullopt;
+        if (!modulus || *modulus < 2) continue;
+        const auto apart = as_const_int(simplify(substitute(met, mod->a) - substitute(other, mod->a)));
+        const bool same = is_const_zero(simplify(substitute(met, equal->b) - substitute(other, equal->b)));
+        if (apart && same && *apart % *modulus != 0) return true;
+    }
+    return false;
+}
+
 // Far more than the definitions of ordinary pipelines, far less than takes long.
 constexpr double kMaxTree = 1e6;
 
@@ -542,7 +566,7 @@ Along written_along(const Function &f, const Definition &def, const std::string 
         for (size_t d = 0; d < place.size(); d++) {
             if (never_zero(substitute(other, place[d]) - def.args()[d], apart)) return true;
         }
-        return false;
+        return never_both(def, place, other);
     };
     return std::all_of(calls.places.begin(), calls.places.end(), is_elsewhere) ? along : Along{};
 }

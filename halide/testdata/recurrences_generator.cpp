@@ -57,6 +57,18 @@ public:
         spread(x, y) = input(x, y);
         spread(clamp(cast<int>(input(d.x, 0)), 0, n - 2) + d.y, 0) += 1.f;
 
+        // Points of two colours in turns, each made of its neighbours, which have the other; and
+        // columns in turns, each made of the one before of its own.
+        Func turns("turns"), stripes("stripes");
+        RDom m(1, n - 2, 1, n - 2, 0, 2, "m");
+        m.where((m.x + m.y) % 2 == m.z);
+        turns(x, y) = input(x, y);
+        turns(m.x, m.y) = 0.5f * turns(m.x, m.y) + 0.125f * (turns(m.x - 1, m.y) + turns(m.x + 1, m.y) + turns(m.x, m.y - 1) + turns(m.x, m.y + 1));
+        RDom w(2, n - 2, 1, n - 1, 0, 2, "w");
+        w.where(w.x % 2 == w.z);
+        stripes(x, y) = input(x, y);
+        stripes(w.x, w.y) += stripes(w.x, w.y - 1) + stripes(w.x - 2, w.y);
+
         // Steps in time, of which each is worth having several cores at it.
         Func steps("steps");
         Var t("t");
@@ -64,7 +76,8 @@ public:
         steps(x, y, t) = cast<float>(x + y);
         steps(k.x, k.y, k.z) = 0.5f * steps(k.x, k.y, k.z - 1) + 0.25f * (steps(k.x - 1, k.y, k.z - 1) + steps(k.x, k.y + 1, k.z - 1));
 
-        output(x, y) = path(x, y) + best(x, y) + next(x, y) + running(x, y) + inside(x, y) + others(x, y) + spread(x, y) + steps(x, y, 3);
+        output(x, y) = path(x, y) + best(x, y) + next(x, y) + running(x, y) + inside(x, y) + others(x, y) +
+                       spread(x, y) + turns(x, y) + stripes(x, y) + steps(x, y, 3);
 
         input.set_estimates({{0, n}, {0, n}});
         output.set_estimates({{0, n}, {0, n}});

@@ -21,6 +21,9 @@ next compute root vector x
 running compute root vector x
 inside compute root vector x
 others compute root vector x
+spread compute root vector x
+turns compute root vector x
+stripes compute root vector x
 steps compute root vector x
 `
 	vectors := map[string]string{
@@ -31,6 +34,9 @@ steps compute root vector x
 		"inside.update(0)":  "vectorize(i$xi)\n",
 		"others.update(0)":  "",
 		"others.update(1)":  "",
+		"spread.update(0)":  "",
+		"turns.update(0)":   "allow_race_conditions()\nvectorize(m$xi)\n",
+		"stripes.update(0)": "",
 	}
 	for _, name := range []string{"recurrences.h19", "recurrences.h21"} {
 		p := pipelinetest.Described(t, name)
