@@ -6,6 +6,7 @@
 
 #include "describe_graph.h"
 #include "describe_expr.h"
+#include "describe_independence.h"
 #include "describe_stage.h"
 
 #include <map>

@@ -67,13 +67,6 @@ bool trusts_values(const Stage &stage);
 bool is_ragged(const Halide::Expr &condition, const std::string &loop,
                const std::vector<Halide::Internal::ReductionVariable> &reduction);
 
-// The dimension of a Func that iterations of a reduction loop of an update write along, so
-// many points apart, where those that differ in the loop alone, or in loops of the reduction
-// inside it too, neither read nor write what another writes; -1 where there is none. Halide's own
-// proof also has the loops outside differ, so that it fails for a state that is made of the
-// one before.
-Along written_along(const Halide::Internal::Function &f, const Halide::Internal::Definition &def, const std::string &loop);
-
 // Recognises c, v, v*k, v+c and v*k+c over one end v of one loop, in the form
 // that simplify leaves them; nothing else counts as affine.
 bool find_affine(const std::string &func, const Stage &stage, Bound *b);

@@ -20,10 +20,10 @@ import (
 
 // kinds are the Generators of each file in the folder of that name.
 var kinds = []struct{ file, names string }{
-	{"kinds_generator.cpp", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,row_norm,heat,lstm," +
+	{"kinds_generator.cpp", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
 		"q_add,ten_bits,block_rows,rgba_blur,links,gated"},
-	{"places_generator.cpp", "remap,deposit,turned"},
+	{"places_generator.cpp", "deposit,turned"},
 	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space"},
 	{"ragged_generator.cpp", "sparse_rows"},
 }

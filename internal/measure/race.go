@@ -67,16 +67,6 @@ func (l Lane) Best() time.Duration {
 	return best
 }
 
-// FirstFailed says that participant 0, against whom all others are timed, is out.
-type FirstFailed struct{ Err error }
-
-func (e *FirstFailed) Error() string {
-	return fmt.Sprintf("the race's first participant failed: %v", e.Err)
-}
-
-// Unwrap is why it is out.
-func (e *FirstFailed) Unwrap() error { return e.Err }
-
 // Race is a finished race.
 type Race struct {
 	Lanes    []Lane
@@ -106,8 +96,8 @@ const dropSignificance = 0.01
 
 // Run races the participants: each round times all that are still in, in an order
 // shuffled anew, and with them participant 0 a second time. It ends when the
-// interval of every pair with participant 0 is precise enough, or after MaxRounds, or
-// with a FirstFailed.
+// interval of every pair with participant 0 is precise enough, or after MaxRounds.
+// Where participant 0 fails there is nothing to compare with: the error is its *bridge.Failure.
 func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*Race, error) {
 	race := &Race{Lanes: make([]Lane, len(racers))}
 	started := time.Now()
@@ -139,7 +129,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 			case ctx.Err() != nil:
 				return race, ctx.Err()
 			case err != nil && who == 0:
-				return race, &FirstFailed{err}
+				return race, fmt.Errorf("the race's first participant failed: %w", err)
 			case err != nil:
 				race.Lanes[who].Failure = err
 			case i == len(racers):

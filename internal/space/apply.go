@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -541,19 +540,9 @@ func (w *writer) fillsTile(f, dim int) bool {
 	st := &w.sp.nodes[n.Func].Stages[n.Stage]
 	for e := range st.Edges {
 		for k := range st.Edges[e].Jacobians {
-			if j := &st.Edges[e].Jacobians[k]; st.Edges[e].Producer == f && !(has(j, dim) && onlyPoints(st, j.Coeffs[dim])) {
+			if j := &st.Edges[e].Jacobians[k]; st.Edges[e].Producer == f && (!has(j, dim) || rowReduced(st, j.Coeffs[dim])) {
 				return false
 			}
-		}
-	}
-	return true
-}
-
-// onlyPoints holds where a coordinate of what a stage loads moves with no reduction.
-func onlyPoints(st *pipeline.Stage, row []pipeline.Rational) bool {
-	for i, l := range st.Loops {
-		if l.RVar && (row[i].Num != 0 || row[i].Den == 0) {
-			return false
 		}
 	}
 	return true

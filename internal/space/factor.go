@@ -141,11 +141,14 @@ func (c *factoring) lanes() (loop int, count int64) {
 // reduced holds where a load moves with a reduction loop. What does not is the same for all
 // lanes of one, as the mean that is taken off everything before it is squared.
 func reduced(st *pipeline.Stage, j *pipeline.Jacobian) bool {
-	for _, row := range j.Coeffs {
-		for i, c := range row {
-			if st.Loops[i].RVar && (c.Num != 0 || c.Den == 0) { // or nobody knows
-				return true
-			}
+	return slices.ContainsFunc(j.Coeffs, func(row []pipeline.Rational) bool { return rowReduced(st, row) })
+}
+
+// rowReduced holds where one coordinate of a load does.
+func rowReduced(st *pipeline.Stage, row []pipeline.Rational) bool {
+	for i, c := range row {
+		if st.Loops[i].RVar && moves(c) {
+			return true
 		}
 	}
 	return false

@@ -226,9 +226,12 @@ func isDenseIn(j *pipeline.Jacobian, row, loop int) bool {
 
 // strides holds where a load moves with a loop, but not in dimension row, as far as is known.
 func strides(j *pipeline.Jacobian, row, loop int) bool {
-	moves := func(row []pipeline.Rational) bool { return row[loop].Num != 0 || row[loop].Den == 0 }
-	return slices.ContainsFunc(j.Coeffs, moves) && !(has(j, row) && j.Coeffs[row][loop].Num != 0)
+	moved := func(row []pipeline.Rational) bool { return moves(row[loop]) }
+	return slices.ContainsFunc(j.Coeffs, moved) && !(has(j, row) && j.Coeffs[row][loop].Num != 0)
 }
+
+// moves holds where a coordinate moves with a loop, or nobody knows.
+func moves(c pipeline.Rational) bool { return c.Num != 0 || c.Den == 0 }
 
 // has says whether what is loaded has that dimension, which a scalar has not, and -1 is not.
 func has(j *pipeline.Jacobian, row int) bool { return row >= 0 && row < len(j.Coeffs) }

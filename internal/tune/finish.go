@@ -82,14 +82,14 @@ func (t *tuner) handOut(ctx context.Context, order []schedule.Schedule, out stri
 }
 
 // leaveOut takes a schedule that was right so far from those that may be handed out where err
-// says that it failed as the first of a race; false where err is another.
+// says that it failed as the first of a race; false where that is not what err says.
 func (t *tuner) leaveOut(ctx context.Context, s schedule.Schedule, err error) bool {
-	var first *measure.FirstFailed
-	if ctx.Err() != nil || !errors.As(err, &first) {
+	var f *bridge.Failure
+	if ctx.Err() != nil || !errors.As(err, &f) || f.Status == measure.InfraFailed.String() {
 		return false
 	}
-	t.failed[s.Hash()] = first.Err
-	t.events.note("left out: schedule %s, which was right so far: %v", s.HashString(), first.Err)
+	t.failed[s.Hash()] = f
+	t.events.note("left out: schedule %s, which was right so far: %v", s.HashString(), f)
 	return true
 }
 
@@ -328,7 +328,7 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	if len(rivals) == 0 {
 		lap, err := found.Lap(ctx, t.o.Protocol.Run(0))
 		if err != nil {
-			return &measure.FirstFailed{Err: err}
+			return fmt.Errorf("the winner, built ahead of time: %w", err)
 		}
 		t.report.Final = lap.Seconds()
 		return nil

@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -69,5 +70,11 @@ func TestFirstFailsInTheRace(t *testing.T) {
 		if got := tu.reserves(schedules[:1]); len(got) != len(schedules)-c.failed {
 			t.Errorf("laps %v: %d may be handed out", c.laps, len(got))
 		}
+	}
+	// What fails around a schedule says nothing about it.
+	tu := &tuner{failed: map[uint64]error{}}
+	around := fmt.Errorf("the race: %w", &bridge.Failure{Status: measure.InfraFailed.String()})
+	if tu.leaveOut(t.Context(), schedules[0], around) || len(tu.failed) > 0 {
+		t.Errorf("%v counts against the schedule", around)
 	}
 }

@@ -167,6 +167,38 @@ public:
     }
 };
 
+// An image looked up, between its pixels, where a map says.
+class Remap : public Generator<Remap> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Input<Buffer<float, 3>> where{"where"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        const Expr right = input.dim(0).extent() - 2, bottom = input.dim(1).extent() - 2;
+        Func left("left"), top("top"), along("along"), down("down");
+        const Expr wx = clamp(where(x, y, 0), 0.f, cast<float>(right)), wy = clamp(where(x, y, 1), 0.f, cast<float>(bottom));
+        left(x, y) = cast<int32_t>(wx);
+        top(x, y) = cast<int32_t>(wy);
+        along(x, y) = wx - floor(wx);
+        down(x, y) = wy - floor(wy);
+        const Expr i = clamp(left(x, y), 0, right), j = clamp(top(x, y), 0, bottom);
+        const auto at = [&](const Expr &i, const Expr &j) { return cast<float>(input(i, j, c)); };
+        const Expr above = lerp(at(i, j), at(i + 1, j), along(x, y)), below = lerp(at(i, j + 1), at(i + 1, j + 1), along(x, y));
+        output(x, y, c) = cast<uint8_t>(lerp(above, below, down(x, y)) + 0.5f);
+        interleave(input, 3);
+        interleave(output, 3);
+        input.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
+        where.set_estimates({{0, 1280}, {0, 720}, {0, 2}});
+        output.set_estimates({{0, 1280}, {0, 720}, {0, 3}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.reorder(c, x, y).unroll(c).vectorize(x, vec).parallel(y, kTasks);
+        for (Func f : {left, top, along, down}) f.compute_at(output, x).vectorize(x, vec);
+    }
+};
+
 // Rows made to have the mean 0 and the deviation 1, then scaled and shifted.
 class RowNorm : public Generator<RowNorm> {
 public:
@@ -770,6 +802,7 @@ HALIDE_REGISTER_GENERATOR(ShortFilter, short_filter)
 HALIDE_REGISTER_GENERATOR(InterleavedBlur, interleaved_blur)
 HALIDE_REGISTER_GENERATOR(InterleavedOver, interleaved_over)
 HALIDE_REGISTER_GENERATOR(Nv12, nv12)
+HALIDE_REGISTER_GENERATOR(Remap, remap)
 HALIDE_REGISTER_GENERATOR(RowNorm, row_norm)
 HALIDE_REGISTER_GENERATOR(Heat, heat)
 HALIDE_REGISTER_GENERATOR(Lstm, lstm)

@@ -8,40 +8,6 @@ namespace {
 
 using namespace Halide;
 
-// An image looked up, between its pixels, where a map says.
-class Remap : public Generator<Remap> {
-public:
-    Input<Buffer<uint8_t, 3>> input{"input"};
-    Input<Buffer<float, 3>> where{"where"};
-    Output<Buffer<uint8_t, 3>> output{"output"};
-
-    void generate() {
-        Var x("x"), y("y"), c("c");
-        const Expr right = input.dim(0).extent() - 2, bottom = input.dim(1).extent() - 2;
-        Func left("left"), top("top"), along("along"), down("down");
-        const Expr wx = clamp(where(x, y, 0), 0.f, cast<float>(right)), wy = clamp(where(x, y, 1), 0.f, cast<float>(bottom));
-        left(x, y) = cast<int32_t>(wx);
-        top(x, y) = cast<int32_t>(wy);
-        along(x, y) = wx - floor(wx);
-        down(x, y) = wy - floor(wy);
-        const Expr i = clamp(left(x, y), 0, right), j = clamp(top(x, y), 0, bottom);
-        const auto at = [&](const Expr &i, const Expr &j) { return cast<float>(input(i, j, c)); };
-        const Expr above = lerp(at(i, j), at(i + 1, j), along(x, y)), below = lerp(at(i, j + 1), at(i + 1, j + 1), along(x, y));
-        output(x, y, c) = cast<uint8_t>(lerp(above, below, down(x, y)) + 0.5f);
-        for (OutputImageParam p : std::vector<OutputImageParam>{input, output}) {
-            p.dim(0).set_stride(3);
-            p.dim(2).set_stride(1).set_bounds(0, 3);
-        }
-        input.set_estimates({{0, 1920}, {0, 1080}, {0, 3}});
-        where.set_estimates({{0, 1280}, {0, 720}, {0, 2}});
-        output.set_estimates({{0, 1280}, {0, 720}, {0, 3}});
-        if (using_autoscheduler()) return;
-        const int vec = natural_vector_size<float>();
-        output.reorder(c, x, y).unroll(c).vectorize(x, vec).parallel(y, 16);
-        for (Func f : {left, top, along, down}) f.compute_at(output, x).vectorize(x, vec);
-    }
-};
-
 // Grids of charge: points spread onto a mesh by weights of their neighbours, then smoothed.
 class Deposit : public Generator<Deposit> {
 public:
@@ -49,9 +15,9 @@ public:
     Output<Buffer<float, 2>> output{"output"};
 
     void generate() {
-        Var x("x"), y("y"), i("i");
+        Var x("x"), y("y");
         RDom r(0, 20000, 0, 2, 0, 2);
-        Func mesh("mesh"), smooth("smooth");
+        Func mesh("mesh");
         Expr px = points(0, r.x) * 254.f, py = points(1, r.x) * 254.f;
         Expr ix = clamp(cast<int>(px), 0, 254), iy = clamp(cast<int>(py), 0, 254);
         Expr wx = select(r.y == 0, 1.f - (px - ix), px - ix), wy = select(r.z == 0, 1.f - (py - iy), py - iy);
@@ -110,6 +76,5 @@ public:
 
 }  // namespace
 
-HALIDE_REGISTER_GENERATOR(Remap, remap)
 HALIDE_REGISTER_GENERATOR(Deposit, deposit)
 HALIDE_REGISTER_GENERATOR(Turned, turned)
