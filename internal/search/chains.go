@@ -120,7 +120,7 @@ func (p *plan) tasksAround(owner space.Reader, strip space.Place) {
 	}
 }
 
-// chainTile computes a chain tile by tile of its owner. Half of the time it slides there:
+// chainTile computes a chain tile by tile of its owner, few channels together or one. Half of the time it slides there:
 // a column of tiles stores what each of them does not compute again.
 func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
@@ -128,14 +128,17 @@ func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
 	if !ok {
 		return nil, false
 	}
-	width, rows := m.power(4, 10), m.power(0, 7)
-	at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows)
+	width, rows, together := m.power(4, 10), m.power(0, 7), int64(fewPlanes)
+	if m.rng.Intn(4) == 0 {
+		together = 1
+	}
+	at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows, together)
 	if !ok {
 		return nil, false
 	}
 	around := at
 	if m.rng.Intn(2) == 0 {
-		around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6))
+		around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6), together)
 	}
 	for _, f := range c.funcs {
 		p.at(f, at, around)

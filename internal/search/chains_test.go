@@ -404,8 +404,8 @@ func TestScatteringPointByPoint(t *testing.T) {
 // What tiles of a column would each compute nearly whole is computed for the column.
 func TestTilesOfScansAreColumns(t *testing.T) {
 	sp := newSpace(t, "scan.h21", 2)
-	p, scans := tiled(sp, grouping{inlined: light}, 64, 8)
-	if _, none := tiled(newSpace(t, "harris.h21", 2), grouping{inlined: light}, 64, 8); !scans || none {
+	p, scans := tiled(sp, grouping{inlined: light, rows: 8}, 64, 64)
+	if _, none := tiled(newSpace(t, "harris.h21", 2), grouping{inlined: light, rows: 8}, 64, 64); !scans || none {
 		t.Errorf("scans where there are some: %v, and where there are none: %v", scans, none)
 	}
 	for name, want := range map[string][]int64{"run": {64, 8}, "total": {64, 240}} {
@@ -415,6 +415,20 @@ func TestTilesOfScansAreColumns(t *testing.T) {
 	}
 	if got := p.tasks[funcs(t, sp, "output")[0]].Task; !slices.Equal(got, []int64{64, 240}) {
 		t.Errorf("tasks of %v", got)
+	}
+}
+
+// Columns may be of one channel, with what reduces inside their tiles in registers.
+func TestColumnsOfOneChannel(t *testing.T) {
+	sp := newSpace(t, "max_filter.h21", 2)
+	text := prototype(t, sp, "prototype:columns-64-light-planes-sums").Schedule().String()
+	for _, want := range []string{
+		"output.fuse(x, c, x)", "tall.compute_at(output, xi)",
+		"disc.update(0).reorder(xi, xii, yi, across$x, x, y, c)", "disc.update(0).unroll(xii)", "disc.update(0).unroll(yi)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
 	}
 }
 

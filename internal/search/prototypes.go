@@ -58,6 +58,10 @@ func Prototypes(sp *space.Space) []Candidate {
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
 		{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},
 	}
+	planes := grouping{inlined: light, rows: 8, planes: true}
+	if p, columns := tiled(sp, planes, 32, 64); columns && p.sums(p.realised()) {
+		add(fmt.Sprintf("columns-64%v-sums", planes), p)
+	}
 	for _, g := range leading {
 		strips(g)
 	}
@@ -109,12 +113,12 @@ func Prototypes(sp *space.Space) []Candidate {
 	for _, t := range [][2]int64{{128, 32}, {64, 8}, {256, 128}} {
 		for _, g := range []grouping{{inlined: light}, {}} {
 			g.rows = t[1]
-			p, _ := tiled(sp, g, t[0], t[1])
+			p, _ := tiled(sp, g, t[0], t[0])
 			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), p)
 		}
 	}
-	for _, g := range []grouping{{inlined: light, rows: 8}, {rows: 8}} {
-		if p, columns := tiled(sp, g, 1, g.rows); columns {
+	for _, g := range []grouping{{inlined: light, rows: 8}, {rows: 8}, planes} {
+		if p, columns := tiled(sp, g, 1, 1); columns {
 			add(fmt.Sprintf("columns%v", g), p)
 		}
 	}
@@ -128,19 +132,24 @@ func Prototypes(sp *space.Space) []Candidate {
 	return out
 }
 
-// tiled computes what feeds one place in tiles of it, a vector wide at least. What each of a
-// column of tiles would compute anew, as a scan over the rows needs all of them, is computed
-// for the column, and tasks are columns then, if there are any. States of a scan that are
-// many for each point fit a cache where columns are narrow.
-func tiled(sp *space.Space, g grouping, width, rows int64) (_ *plan, scans bool) {
+// tiled computes what feeds one place in tiles of it, of g's rows and so many points wide, a
+// vector at least. What each of a column of tiles would compute anew, as a scan over the rows
+// needs all of them, is computed for a column so many points wide, and tasks are columns
+// then, if there are any. States of a scan that are many for each point fit a cache where
+// columns are narrow, or of one channel.
+func tiled(sp *space.Space, g grouping, width, columnWidth int64) (_ *plan, columned bool) {
 	columns := map[int][]int64{} // by owner
+	together := int64(fewPlanes)
+	if g.planes {
+		together = 1
+	}
 	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 		wide := max(width, sp.Lanes(owner.Func, owner.Stage, p.vector(owner.Func)))
-		tile, ok := p.tile(owner.Func, owner.Stage, wide, rows)
+		tile, ok := p.tile(owner.Func, owner.Stage, wide, g.rows, together)
 		if !ok || g.put(p, f, tile, tile) {
 			return ok
 		}
-		column, _ := p.tile(owner.Func, owner.Stage, wide, math.MaxInt64)
+		column, _ := p.tile(owner.Func, owner.Stage, max(wide, columnWidth), math.MaxInt64, together)
 		if !g.put(p, f, column, column) {
 			return false
 		}
@@ -170,6 +179,8 @@ type grouping struct {
 	sparing bool
 	// channels makes all of a few channels at a time.
 	channels bool
+	// planes has tiles of one channel.
+	planes bool
 }
 
 func (g grouping) String() string {
@@ -185,6 +196,9 @@ func (g grouping) String() string {
 	}
 	if g.channels {
 		name += "-channels"
+	}
+	if g.planes {
+		name += "-planes"
 	}
 	return name
 }
