@@ -454,6 +454,29 @@ public:
     }
 };
 
+// Two steps of a stencil whose surroundings are written out.
+class Edges : public Generator<Edges> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        const int size = 128;
+        Func surrounded("surrounded"), first("first"), again("again");
+        const auto within = [&](Func f) {
+            return select(x < 0 || y < 0 || x >= size || y >= size, 0.0f, f(clamp(x, 0, size - 1), clamp(y, 0, size - 1)));
+        };
+        const auto cross = [&](Func f) { return f(x, y) - 0.25f * (f(x - 1, y) + f(x + 1, y) + f(x, y - 1) + f(x, y + 1)); };
+        surrounded(x, y) = within(input);
+        first(x, y) = cross(surrounded);
+        again(x, y) = within(first);
+        output(x, y) = cross(again);
+        input.set_estimates({{0, size}, {0, size}});
+        output.set_estimates({{0, size}, {0, size}});
+    }
+};
+
 // Sums of products of short integers, of which several fit where one sum does, sums of short
 // integers themselves, and what looks like them.
 class Dots : public Generator<Dots> {
@@ -617,6 +640,7 @@ HALIDE_REGISTER_GENERATOR(Exposure, exposure)
 HALIDE_REGISTER_GENERATOR(Deviations, deviations)
 HALIDE_REGISTER_GENERATOR(Interleaved, interleaved)
 HALIDE_REGISTER_GENERATOR(Copies, copies)
+HALIDE_REGISTER_GENERATOR(Edges, edges)
 HALIDE_REGISTER_GENERATOR(Dots, dots)
 HALIDE_REGISTER_GENERATOR(Formulas, formulas)
 HALIDE_REGISTER_GENERATOR(InPlace, in_place)

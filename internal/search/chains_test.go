@@ -343,6 +343,8 @@ func TestLightOncePerPoint(t *testing.T) {
 	}{
 		{"camera_pipe.h21", "denoised", true}, {"bilateral_grid.h21", "slice", true},
 		{"camera_pipe.h21", "quads", false}, {"hist.h21", "luma", false}, {"copies.h21", "rows", false},
+		// Called once by what is inlined where it is called five times.
+		{"edges.h21", "first", false}, {"edges.h21", "again", true},
 	} {
 		sp := newSpace(t, c.golden, 2)
 		if f := funcs(t, sp, c.name)[0]; isLight(sp, f) != c.want {

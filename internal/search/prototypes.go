@@ -238,12 +238,21 @@ func (g grouping) put(p *plan, f int, compute, store space.Place) bool {
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, copies, of which nothing is computed but where
-// they read, and those called once, or by one stage once for each point that they have,
-// which inlining does not compute more often.
+// they read, and those called once (see once).
 func isLight(sp *space.Space, f int) bool {
 	fn := &sp.Pipeline().Funcs[f]
-	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.Copy || sp.Calls(f) == 1 ||
-		len(sp.Readers(f)) == 1 && sp.CallsPerPoint(f) <= 1+1e-9) // thirds of a point add up to a little more
+	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.Copy || once(sp, f))
+}
+
+// once holds for what is called once, or by one stage once for each point that they have,
+// which inlining does not compute more often, unless that is inlined in its turn where it is
+// called more often.
+func once(sp *space.Space, f int) bool {
+	readers := sp.Readers(f)
+	if sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > 1+1e-9) { // thirds of a point add up to a little more
+		return false
+	}
+	return !slices.ContainsFunc(readers, func(r space.Reader) bool { return isLight(sp, r.Func) && !once(sp, r.Func) })
 }
 
 // grouped gives each Func that feeds a single stage's loops to that stage, its

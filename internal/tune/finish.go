@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
@@ -81,15 +84,15 @@ func (t *tuner) handOut(ctx context.Context, order []schedule.Schedule, out stri
 	}
 }
 
-// leaveOut takes a schedule that was right so far from those that may be handed out where err
-// says that it failed as the first of a race; false where that is not what err says.
+// leaveOut takes a schedule that worked in the screening from those that may be handed out
+// where err says that it failed since; false where that is not what err says.
 func (t *tuner) leaveOut(ctx context.Context, s schedule.Schedule, err error) bool {
 	var f *bridge.Failure
 	if ctx.Err() != nil || !errors.As(err, &f) || f.Status == measure.InfraFailed.String() {
 		return false
 	}
 	t.failed[s.Hash()] = f
-	t.events.note("left out: schedule %s, which was right so far: %v", s.HashString(), f)
+	t.events.note("left out: schedule %s: %v", s.HashString(), f)
 	return true
 }
 
@@ -108,7 +111,15 @@ func stopped(stop <-chan struct{}) bool {
 func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule) ([]schedule.Schedule, error) {
 	o := measure.DefaultRaceOptions()
 	o.Drop = measure.FarBehind
-	race, raced, err := t.raceInServer(ctx, o, Stream(t.o.Seed, "race/finalists"), finalists)
+	rng := Stream(t.o.Seed, "race/finalists")
+	race, raced, err := t.raceInServer(ctx, o, rng, finalists)
+	if err == nil && len(raced) == 0 {
+		if plain := t.general(); len(plain) > 0 {
+			t.events.note("none of the first %d could be built for all sizes; schedules follow that were screened with that", len(finalists))
+			finalists = plain
+			race, raced, err = t.raceInServer(ctx, o, rng, finalists)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,22 +142,81 @@ func (t *tuner) raceFinalists(ctx context.Context, finalists []schedule.Schedule
 // stand that, which it returns; the race is nil where they are fewer than two. Where the first
 // fails in it all others are raced anew.
 func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *rand.Rand, schedules []schedule.Schedule) (*measure.Race, []schedule.Schedule, error) {
+	built := make([]*bridge.Candidate, len(schedules))
+	defer func() {
+		for _, c := range built {
+			if c != nil {
+				c.Drop()
+			}
+		}
+	}()
+	err := t.eachInTime(ctx, schedules, func(ctx context.Context, i int) (err error) {
+		built[i], err = t.server.Build(ctx, bridge.BuildRequest{Schedule: schedules[i], Check: t.o.Protocol.Check(0, t.o.Threads)})
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	var racers []measure.Racer
 	var raced []schedule.Schedule
-	for _, s := range schedules {
-		c, err := t.server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: t.o.Protocol.Check(0, t.o.Threads)})
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, nil, ctx.Err()
-			}
-			continue // what fails is left out
+	for i, c := range built {
+		if c != nil {
+			racers = append(racers, measure.InServer{Candidate: c})
+			raced = append(raced, schedules[i])
 		}
-		defer c.Drop()
-		racers = append(racers, measure.InServer{Candidate: c})
-		raced = append(raced, s)
 	}
 	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
 	return t.race(ctx, o, rng, racers, raced)
+}
+
+// manyLate is after how many schedules with a version for the estimated sizes that took too
+// long, and none that did not, no others of them are built. They were screened by that version
+// alone: where extents are not known Halide can take minutes over what takes it a second
+// where they are.
+const manyLate = 2
+
+// eachInTime builds each of the schedules, as many at a time as there are threads, but for
+// those that would take too long, and remembers why some cannot be built.
+func (t *tuner) eachInTime(ctx context.Context, schedules []schedule.Schedule, build func(ctx context.Context, i int) error) error {
+	var mu sync.Mutex
+	late, inTime := 0, false
+	var group errgroup.Group
+	group.SetLimit(t.o.Threads)
+	for i, s := range schedules {
+		group.Go(func() error {
+			mu.Lock()
+			hopeless := s.Specializes() && !inTime && late >= manyLate
+			mu.Unlock()
+			if hopeless {
+				return nil
+			}
+			err := build(ctx, i)
+			mu.Lock()
+			defer mu.Unlock()
+			if s.Specializes() {
+				var f *bridge.Failure
+				if errors.As(err, &f) && f.Status == measure.TimedOut.String() {
+					late++
+				}
+				inTime = inTime || err == nil
+			}
+			t.leaveOut(ctx, s, err)
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+// general are the best of the screening without a version for the estimated sizes: they were
+// compiled for all sizes then.
+func (t *tuner) general() []schedule.Schedule {
+	var out []schedule.Schedule
+	for _, r := range t.best {
+		if s := r.candidate.Schedule; !s.Specializes() && len(out) < t.o.Finalists {
+			out = append(out, s)
+		}
+	}
+	return t.standing(out)
 }
 
 // race is raceInServer of what was built.
@@ -269,6 +339,9 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			t.report.Origin, t.report.Seconds = r.candidate.Origin, r.seconds
 		}
 		return &build{name: "protuner", library: library, schedule: s}, nil
+	}
+	if t.specializes() && len(t.general()) == 0 {
+		return nil, fmt.Errorf("none of the best schedules could be built ahead of time; --no-specialize tries only what can be built for all sizes: %w", failures)
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
 }

@@ -78,3 +78,55 @@ func TestFirstFailsInTheRace(t *testing.T) {
 		t.Errorf("%v counts against the schedule", around)
 	}
 }
+
+// Where what was screened at the estimated sizes takes too long to compile for all others,
+// no more than a few of them are waited for, and those that were screened with all sizes
+// follow.
+func TestTooLongForAllSizes(t *testing.T) {
+	var all, general []schedule.Schedule
+	tu := &tuner{o: Defaults(), failed: map[uint64]error{}}
+	tu.o.Threads = 1
+	for i := range 12 {
+		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.Unroll, Func: "f", Vars: []string{fmt.Sprint("x", i)}}}}
+		if i%4 == 3 {
+			general = append(general, s)
+		} else {
+			s.Directives = append(s.Directives, schedule.Directive{Op: schedule.Specialize, Func: "f"})
+		}
+		if s.Specializes() != (i%4 != 3) {
+			t.Fatalf("schedule %d specializes: %v", i, s.Specializes())
+		}
+		all = append(all, s)
+		tu.best = append(tu.best, ranked{candidate: search.Candidate{Schedule: s}})
+	}
+	build := func(err error) (tried int) {
+		clear(tu.failed)
+		if err := tu.eachInTime(t.Context(), all, func(_ context.Context, i int) error {
+			tried++
+			if all[i].Specializes() {
+				return err
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return tried
+	}
+	late := &bridge.Failure{Status: measure.TimedOut.String(), Message: "compiling took too long"}
+	if tried := build(late); tried != manyLate+len(general) || len(tu.failed) != manyLate {
+		t.Errorf("%d of %d tried, %d failed", tried, len(all), len(tu.failed))
+	}
+	for _, err := range []error{errLate, nil} {
+		if tried := build(err); tried != len(all) {
+			t.Errorf("%v: %d of %d tried", err, tried, len(all))
+		}
+	}
+	same := func(a, b schedule.Schedule) bool { return a.Hash() == b.Hash() }
+	if got := tu.general(); !slices.EqualFunc(got, general, same) {
+		t.Errorf("%d that were screened with all sizes", len(got))
+	}
+	tu.failed[general[1].Hash()] = errLate
+	if got := tu.general(); !slices.EqualFunc(got, []schedule.Schedule{general[0], general[2]}, same) {
+		t.Errorf("%d are left of them", len(got))
+	}
+}
