@@ -2,7 +2,7 @@
 // rows that are normalised, steps in three dimensions, a cell of a recurrent network, one
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
 // integers that overflow, packed words, rows of four floats, states made of the ones before
-// in whatever order, rows of a sparse matrix, pictures that are turned), a third of a minute
+// in whatever order, rows of a sparse matrix, pictures that are turned, grids within grids), a third of a minute
 // from nothing ends in a schedule that computes the right thing and is faster in geometric
 // mean than one written by hand.
 // Usage: other_kinds [flags].
@@ -24,7 +24,7 @@ var kinds = []struct{ file, names string }{
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
 		"q_add,ten_bits,block_rows,rgba_blur,links,gated"},
 	{"places_generator.cpp", "deposit,turned"},
-	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space"},
+	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space,multigrid"},
 	{"ragged_generator.cpp", "sparse_rows"},
 }
 

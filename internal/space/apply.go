@@ -197,18 +197,22 @@ const (
 )
 
 // shorten finds where the loops of a stage can be shorter than the bounds of the level
-// they are in say. At root those are the estimates. Of a Func that slides Halide computes
+// they are in say. Where these are the estimates, at root or where no loop around cuts them,
+// the output may be smaller. Of a Func that slides Halide computes
 // in an iteration no more than those before have not: a step. That goes for what it reads
 // too, so it is taken to go for all that is computed there; in a loop that moves none of it
 // that is nothing after the first iteration. And in a tile that is not full, or where a
 // condition leaves out iterations, anything may be short.
 func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
-	if parent.IsRoot() {
+	if !w.sp.o.Unchecked {
+		all := w.sp.root.bounds(n.Func).Loops(n.Stage)
 		for i := range s.vars {
-			if v := &s.vars[i]; !v.constant && v.extent >= smallerFrom && !w.sp.o.Unchecked {
+			if v := &s.vars[i]; !v.constant && v.extent >= smallerFrom && (parent.IsRoot() || v.extent == extent(all[i])) {
 				v.least -= smallerBy
 			}
 		}
+	}
+	if parent.IsRoot() {
 		return
 	}
 	st, around := &w.sp.stages[n.stageNumber()], w.stages[parent.stageNumber()]

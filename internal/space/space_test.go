@@ -670,6 +670,14 @@ func TestVectorsOfNearlyEverything(t *testing.T) {
 		if !strings.Contains(got, "split(x, x, xi, 64, "+want+")") {
 			t.Errorf("%d points to a row:\n%s", width, got)
 		}
+		// So is one of what is computed for whole rows of that.
+		p = asInput(toy(width, 64, 1, 1))
+		p.Funcs[1].VectorSize, p.Funcs[1].Stages[0].VectorSize = 64, 64
+		strips := fmt.Sprintf("a compute root vector x\na tasks [%[1]d,32]\nb compute a [%[1]d,8] vector x\n", width)
+		got = directivesOf(stateOf(t, newSpace(t, p, Defaults(2)), strips), "b")
+		if !strings.Contains(got, "compute_at") || !strings.Contains(got, "split(x, x, xi, 64, "+want+")") {
+			t.Errorf("%d points to a row of a strip:\n%s", width, got)
+		}
 	}
 }
 

@@ -184,6 +184,73 @@ public:
     }
 };
 
+// Poisson's equation, one V of multigrid: two sweeps on each of three grids, each half as fine as
+// the one before, and two more on the way back. Outside everything is zero.
+class Multigrid : public Generator<Multigrid> {
+public:
+    Input<Buffer<float, 2>> guess{"guess"};
+    Input<Buffer<float, 2>> source{"source"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int finest = 512, grids = 3;
+        Func u("u"), f("f");
+        u(x, y) = guess(x, y);
+        f(x, y) = source(x, y);
+        std::vector<Func> swept, sources;
+        for (int grid = 0; grid < grids; grid++) {
+            const int n = finest >> grid;
+            u = sweep(sweep(u, f, n), f, n);
+            swept.push_back(u);
+            sources.push_back(f);
+            if (grid + 1 == grids) break;
+            Func left("left"), coarse("coarse"), zero("zero");
+            left(x, y) = f(x, y) - neighbours(within(u, n)) + 4.f * u(x, y);
+            coarse(x, y) = left(2 * x, 2 * y) + left(2 * x + 1, 2 * y) + left(2 * x, 2 * y + 1) + left(2 * x + 1, 2 * y + 1);
+            zero(x, y) = 0.f;
+            stages.push_back(coarse);
+            f = coarse;
+            u = zero;
+        }
+        for (int grid = grids - 2; grid >= 0; grid--) {
+            const int n = finest >> grid;
+            Func corrected("corrected");
+            corrected(x, y) = swept[grid](x, y) + u(x / 2, y / 2);
+            stages.push_back(corrected);
+            u = sweep(sweep(corrected, sources[grid], n), sources[grid], n);
+        }
+        output(x, y) = u(x, y);
+        guess.set_estimates({{0, finest}, {0, finest}});
+        source.set_estimates({{0, finest}, {0, finest}});
+        output.set_estimates({{0, finest}, {0, finest}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        for (Func g : stages) g.compute_root().parallel(y, 16).vectorize(x, vec);
+        output.parallel(y, 16).vectorize(x, vec);
+    }
+
+private:
+    Var x{"x"}, y{"y"};
+    std::vector<Func> stages;
+
+    // What is zero outside n by n points.
+    Func within(Func f, int n) {
+        Func inside("inside");
+        inside(x, y) = select(x < 0 || y < 0 || x >= n || y >= n, 0.f, f(clamp(x, 0, n - 1), clamp(y, 0, n - 1)));
+        return inside;
+    }
+
+    Expr neighbours(Func f) { return f(x - 1, y) + f(x + 1, y) + f(x, y - 1) + f(x, y + 1); }
+
+    // A damped Jacobi sweep.
+    Func sweep(Func u, Func f, int n) {
+        Func inside = within(u, n), next("next");
+        next(x, y) = 0.2f * inside(x, y) + 0.2f * (neighbours(inside) - f(x, y));
+        stages.push_back(next);
+        return next;
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Plate, plate)
@@ -192,3 +259,4 @@ HALIDE_REGISTER_GENERATOR(Disparity, disparity)
 HALIDE_REGISTER_GENERATOR(Likeliest, likeliest)
 HALIDE_REGISTER_GENERATOR(Forward, forward)
 HALIDE_REGISTER_GENERATOR(StateSpace, state_space)
+HALIDE_REGISTER_GENERATOR(Multigrid, multigrid)
