@@ -2,9 +2,9 @@
 // rows that are normalised, steps in three dimensions, a cell of a recurrent network, one
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
 // integers that overflow, packed words, rows of four floats, states made of the ones before
-// in whatever order, rows of a sparse matrix, pictures that are turned, grids within grids), a third of a minute
-// from nothing ends in a schedule that computes the right thing and is faster in geometric
-// mean than one written by hand.
+// in whatever order, rows of a sparse matrix, pictures that are turned, grids within grids), a
+// third of a minute from nothing ends in a schedule that computes the right thing and is faster
+// in geometric mean than one written by hand.
 // Usage: other_kinds [flags].
 package main
 

@@ -120,8 +120,8 @@ func (p *plan) tasksAround(owner space.Reader, strip space.Place) {
 	}
 }
 
-// chainTile computes a chain tile by tile of its owner, few channels together or one. Half of the time it slides there:
-// a column of tiles stores what each of them does not compute again.
+// chainTile computes a chain tile by tile of its owner, few channels together or one. Half of
+// the time it slides there: a column of tiles stores what each of them does not compute again.
 func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
 	p := planOf(m.base, from)
 	c, ok := m.pick(p)

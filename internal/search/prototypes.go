@@ -239,9 +239,12 @@ func (g grouping) put(p *plan, f int, compute, store space.Place) bool {
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, copies, of which nothing is computed but where
 // they read, and those called once (see once).
-func isLight(sp *space.Space, f int) bool {
+func isLight(sp *space.Space, f int) bool { return sp.CanInline(f) && (isSlight(sp, f) || once(sp, f)) }
+
+// isSlight holds for those of them that are inlined however often they are called.
+func isSlight(sp *space.Space, f int) bool {
 	fn := &sp.Pipeline().Funcs[f]
-	return sp.CanInline(f) && (fn.Pointwise || fn.Wrapper || fn.Copy || once(sp, f))
+	return fn.Pointwise || fn.Wrapper || fn.Copy
 }
 
 // once holds for what is called once, or by one stage once for each point that they have,
@@ -252,7 +255,9 @@ func once(sp *space.Space, f int) bool {
 	if sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > 1+1e-9) { // thirds of a point add up to a little more
 		return false
 	}
-	return !slices.ContainsFunc(readers, func(r space.Reader) bool { return isLight(sp, r.Func) && !once(sp, r.Func) })
+	return !slices.ContainsFunc(readers, func(r space.Reader) bool {
+		return isSlight(sp, r.Func) && sp.CanInline(r.Func) && !once(sp, r.Func)
+	})
 }
 
 // grouped gives each Func that feeds a single stage's loops to that stage, its

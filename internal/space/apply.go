@@ -198,11 +198,11 @@ const (
 
 // shorten finds where the loops of a stage can be shorter than the bounds of the level
 // they are in say. Where these are the estimates, at root or where no loop around cuts them,
-// the output may be smaller. Of a Func that slides Halide computes
-// in an iteration no more than those before have not: a step. That goes for what it reads
-// too, so it is taken to go for all that is computed there; in a loop that moves none of it
-// that is nothing after the first iteration. And in a tile that is not full, or where a
-// condition leaves out iterations, anything may be short.
+// the output may be smaller. Of a Func that slides Halide computes in an iteration no more than
+// those before have not: a step. That goes for what it reads too, so it is taken to go for all
+// that is computed there; in a loop that moves none of it that is nothing after the first
+// iteration. And in a tile that is not full, or where a condition leaves out iterations,
+// anything may be short.
 func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 	if !w.sp.o.Unchecked {
 		all := w.sp.root.bounds(n.Func).Loops(n.Stage)

@@ -179,15 +179,14 @@ const manyLate = 2
 // those that would take too long, and remembers why some cannot be built.
 func (t *tuner) eachInTime(ctx context.Context, schedules []schedule.Schedule, build func(ctx context.Context, i int) error) error {
 	var mu sync.Mutex
-	late, inTime := 0, false
 	var group errgroup.Group
 	group.SetLimit(t.o.Threads)
 	for i, s := range schedules {
 		group.Go(func() error {
 			mu.Lock()
-			hopeless := s.Specializes() && !inTime && late >= manyLate
+			late := t.tooLate(s)
 			mu.Unlock()
-			if hopeless {
+			if late {
 				return nil
 			}
 			err := build(ctx, i)
@@ -196,15 +195,20 @@ func (t *tuner) eachInTime(ctx context.Context, schedules []schedule.Schedule, b
 			if s.Specializes() {
 				var f *bridge.Failure
 				if errors.As(err, &f) && f.Status == measure.TimedOut.String() {
-					late++
+					t.late++
 				}
-				inTime = inTime || err == nil
+				t.inTime = t.inTime || err == nil
 			}
 			t.leaveOut(ctx, s, err)
 			return ctx.Err()
 		})
 	}
 	return group.Wait()
+}
+
+// tooLate holds for schedules that are not built any more.
+func (t *tuner) tooLate(s schedule.Schedule) bool {
+	return s.Specializes() && !t.inTime && t.late >= manyLate
 }
 
 // general are the best of the screening without a version for the estimated sizes: they were
@@ -281,9 +285,9 @@ func (t *tuner) reserves(finalists []schedule.Schedule) []schedule.Schedule {
 	return t.standing(out)
 }
 
-// standing are the schedules without those that failed since they were screened.
+// standing are the schedules without those that failed since they were screened, or would.
 func (t *tuner) standing(schedules []schedule.Schedule) []schedule.Schedule {
-	return slices.DeleteFunc(slices.Clone(schedules), func(s schedule.Schedule) bool { return t.failed[s.Hash()] != nil })
+	return slices.DeleteFunc(slices.Clone(schedules), func(s schedule.Schedule) bool { return t.failed[s.Hash()] != nil || t.tooLate(s) })
 }
 
 // buildWinner writes the first of the schedules that Halide builds ahead of time and

@@ -101,6 +101,7 @@ func TestTooLongForAllSizes(t *testing.T) {
 	}
 	build := func(err error) (tried int) {
 		clear(tu.failed)
+		tu.late, tu.inTime = 0, false
 		if err := tu.eachInTime(t.Context(), all, func(_ context.Context, i int) error {
 			tried++
 			if all[i].Specializes() {
@@ -115,6 +116,9 @@ func TestTooLongForAllSizes(t *testing.T) {
 	late := &bridge.Failure{Status: measure.TimedOut.String(), Message: "compiling took too long"}
 	if tried := build(late); tried != manyLate+len(general) || len(tu.failed) != manyLate {
 		t.Errorf("%d of %d tried, %d failed", tried, len(all), len(tu.failed))
+	}
+	if got := tu.standing(all); len(got) != len(general) {
+		t.Errorf("%d may still be built", len(got))
 	}
 	for _, err := range []error{errLate, nil} {
 		if tried := build(err); tried != len(all) {

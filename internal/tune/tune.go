@@ -79,6 +79,8 @@ type tuner struct {
 	best      []ranked         // fastest first
 	stood     map[uint64]bool  // schedules, by hash, that stood a race compiled whole
 	failed    map[uint64]error // why schedules, by hash, that were right until then did not
+	late      int              // so many with a version for the estimated sizes took too long for all sizes,
+	inTime    bool             // and one did not
 	found     tally            // of candidates that the model found
 	others    tally            // of all others
 	builds    []time.Duration  // of candidates that were built, the quickest first
