@@ -128,17 +128,14 @@ func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
 	if !ok {
 		return nil, false
 	}
-	width, rows, together := m.power(4, 10), m.power(0, 7), int64(fewPlanes)
-	if m.rng.Intn(4) == 0 {
-		together = 1
-	}
-	at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows, together)
+	width, rows, planes := m.power(4, 10), m.power(0, 7), m.rng.Intn(4) == 0
+	at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows, planes)
 	if !ok {
 		return nil, false
 	}
 	around := at
 	if m.rng.Intn(2) == 0 {
-		around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6), together)
+		around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6), planes)
 	}
 	for _, f := range c.funcs {
 		p.at(f, at, around)

@@ -172,13 +172,10 @@ func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
 	return p.sp.Strip(f, stage, p.vector(f), rows)
 }
 
-// fewPlanes are as many as tiles usually have together.
-const fewPlanes = 16
-
 // tile is the place where one iteration covers so many points of the vectorised
-// loop and of the rows, where they are others, and one of every other pure loop that is
-// longer than together: few channels stay together, more images do not.
-func (p *plan) tile(f, stage int, width, rows, together int64) (space.Place, bool) {
+// loop and of the rows, where they are others, and one of every other pure loop. Few channels
+// stay together, unless it is to be of single planes; more images do not.
+func (p *plan) tile(f, stage int, width, rows int64, planes bool) (space.Place, bool) {
 	i, _ := p.rowsLoop(f, stage)
 	if i < 0 {
 		return space.Root, false
@@ -192,7 +189,7 @@ func (p *plan) tile(f, stage int, width, rows, together int64) (space.Place, boo
 			tile[k] = min(width, tile[k])
 		case k == i:
 			tile[k] = min(rows, tile[k])
-		case l.Pure && !l.RVar && tile[k] > together:
+		case l.Pure && !l.RVar && (planes || tile[k] > 16):
 			tile[k] = 1
 		}
 	}

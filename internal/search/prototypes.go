@@ -139,17 +139,13 @@ func Prototypes(sp *space.Space) []Candidate {
 // columns are narrow, or of one channel.
 func tiled(sp *space.Space, g grouping, width, columnWidth int64) (_ *plan, columned bool) {
 	columns := map[int][]int64{} // by owner
-	together := int64(fewPlanes)
-	if g.planes {
-		together = 1
-	}
 	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 		wide := max(width, sp.Lanes(owner.Func, owner.Stage, p.vector(owner.Func)))
-		tile, ok := p.tile(owner.Func, owner.Stage, wide, g.rows, together)
+		tile, ok := p.tile(owner.Func, owner.Stage, wide, g.rows, g.planes)
 		if !ok || g.put(p, f, tile, tile) {
 			return ok
 		}
-		column, _ := p.tile(owner.Func, owner.Stage, max(wide, columnWidth), math.MaxInt64, together)
+		column, _ := p.tile(owner.Func, owner.Stage, max(wide, columnWidth), math.MaxInt64, g.planes)
 		if !g.put(p, f, column, column) {
 			return false
 		}

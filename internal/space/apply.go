@@ -205,9 +205,9 @@ const (
 // anything may be short.
 func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 	if !w.sp.o.Unchecked {
-		all := w.sp.root.bounds(n.Func).Loops(n.Stage)
+		all := w.sp.Extents(n.Func, n.Stage)
 		for i := range s.vars {
-			if v := &s.vars[i]; !v.constant && v.extent >= smallerFrom && (parent.IsRoot() || v.extent == extent(all[i])) {
+			if v := &s.vars[i]; !v.constant && v.extent >= smallerFrom && (parent.IsRoot() || v.extent == all[i]) {
 				v.least -= smallerBy
 			}
 		}
