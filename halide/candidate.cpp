@@ -4,6 +4,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <spawn.h>
@@ -14,6 +15,7 @@
 #include "failure.h"
 #include "faults.h"
 #include "own.h"
+#include "parts.h"
 
 extern char **environ;
 
@@ -90,7 +92,6 @@ private:
     OwnPipeline own_;
     std::vector<Halide::Argument> inputs_;
 
-    std::string object() const { return stem_ + ".o"; }
     std::string library() const { return stem_ + ".so"; }
 
     void build() {
@@ -107,23 +108,28 @@ private:
         // by the same code generator and for the same target as an ahead-of-time build.
         Halide::Target target = target_.with_feature(Halide::Target::NoRuntime)
                                     .without_feature(Halide::Target::CPlusPlusMangling);
-        pipeline_.compile_to({{Halide::OutputFileType::object, object()}}, inputs_, "candidate", target);
+        Halide::Module module = pipeline_.compile_to_module(inputs_, "candidate", target);
+        std::string folder = parts_folder(session_, id_);
+        std::filesystem::create_directory(folder);
+        bool whole = request_.bool_or("whole", false);
+        std::vector<std::string> parts = whole ? compile_whole(module, stem_) : compile_parts(module, stem_, folder);
         lower_ns_ = since(start);
 
         start = Clock::now();
-        link();
-        unlink(object().c_str());
+        link(parts);
+        unlink((stem_ + ".o").c_str());
         link_ns_ = since(start);
         built_ = true;
     }
 
-    void link() {
+    void link(const std::vector<std::string> &parts) {
         std::string linker = session_.hello["linker"].as_string(), runtime = session_.hello["runtime"].as_string();
-        std::string from = object(), to = library();
-        const char *argv[] = {linker.c_str(), "-shared",    "-o",   to.c_str(), from.c_str(),
-                              runtime.c_str(), "-lpthread", "-ldl", "-lm",      nullptr};
+        std::string to = library();
+        std::vector<const char *> argv = {linker.c_str(), "-shared", "-o", to.c_str()};
+        for (const std::string &p : parts) argv.push_back(p.c_str());
+        for (const char *a : {runtime.c_str(), "-lpthread", "-ldl", "-lm", (const char *)nullptr}) argv.push_back(a);
         pid_t pid = 0;
-        int err = posix_spawnp(&pid, argv[0], nullptr, nullptr, (char *const *)argv, environ);
+        int err = posix_spawnp(&pid, argv[0], nullptr, nullptr, (char *const *)argv.data(), environ);
         if (err != 0) throw Failure(status::infra_failed, "cannot start " + linker + ": " + strerror(err));
         int state = 0;
         while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
@@ -305,6 +311,10 @@ private:
 };
 
 }  // namespace
+
+std::string parts_folder(const Session &session, int64_t id) {
+    return session.hello["scratch"].as_string() + "/parts" + std::to_string(id / kPartsTogether);
+}
 
 void run_candidate(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target,
                    const Json &request, int fd) {

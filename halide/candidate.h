@@ -13,6 +13,11 @@
 
 namespace protuner {
 
+// How many candidates keep what they compile in one folder. The folder before theirs may
+// still be read by those under way.
+constexpr int64_t kPartsTogether = 1000;
+std::string parts_folder(const Session &session, int64_t id);
+
 // Runs in the child and never returns. `request` is a build or reference request,
 // `fd` the child's own connection to the server.
 [[noreturn]] void run_candidate(const Session &session, const Halide::Pipeline &pipeline,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <sstream>
+#include <vector>
 
 namespace protuner {
 
@@ -44,22 +46,39 @@ bool strays(size_t bad, size_t n, const Tolerance &t) {
     return (double)bad <= std::max(t.stray_share * (double)n, one);
 }
 
+// Elements that are looked at together, without a branch between them.
+constexpr size_t kBlock = 512;
+
 template<typename Access>
 std::string floats(const void *got, const void *want, size_t n, const Tolerance &t, double epsilon) {
     auto *g = (const typename Access::Stored *)got;
     auto *w = (const typename Access::Stored *)want;
-    double largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        double v = std::fabs(Access::value(w[i]));
-        if (std::isfinite(v)) largest = std::max(largest, v);
-    }
     // A type that cannot hold the asked-for precision is held to a few of its own steps.
-    double relative = std::max(t.relative, 8 * epsilon), absolute = std::max(t.absolute, 8 * epsilon) * largest;
-    size_t bad = 0, first = 0;
-    for (size_t i = 0; i < n; i++) {
+    const double relative = std::max(t.relative, 8 * epsilon), of_largest = std::max(t.absolute, 8 * epsilon);
+    double largest = 0, absolute = 0;
+    auto close = [&](size_t i) {
         double a = Access::value(g[i]), b = Access::value(w[i]);
-        bool same = (std::isnan(a) && std::isnan(b)) || a == b || std::fabs(a - b) <= absolute + relative * std::fabs(b);
-        if (!same && bad++ == 0) first = i;
+        return (a == b) | (std::fabs(a - b) <= absolute + relative * std::fabs(b));
+    };
+    // What is close by the largest element so far is so by the largest of all.
+    std::vector<size_t> doubtful;
+    for (size_t begin = 0; begin < n; begin += kBlock) {
+        const size_t end = std::min(begin + kBlock, n);
+        for (size_t i = begin; i < end; i++) {
+            double v = std::fabs(Access::value(w[i]));
+            largest = v <= std::numeric_limits<double>::max() && v > largest ? v : largest;
+        }
+        absolute = of_largest * largest;
+        int apart = 0;
+        for (size_t i = begin; i < end; i++) apart += !close(i);
+        if (apart > 0) doubtful.push_back(begin);
+    }
+    size_t bad = 0, first = 0;
+    for (size_t begin : doubtful) {
+        for (size_t i = begin; i < std::min(begin + kBlock, n); i++) {
+            bool same = close(i) || (std::isnan(Access::value(g[i])) && std::isnan(Access::value(w[i])));
+            if (!same && bad++ == 0) first = i;
+        }
     }
     return strays(bad, n, t) ? "" : report(bad, n, first, Access::value(g[first]), Access::value(w[first]));
 }

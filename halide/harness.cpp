@@ -285,18 +285,25 @@ void Bench::poison(uint8_t *out, const uint8_t *truth, size_t n) {
 }
 
 CheckResult Bench::compare(const Tolerance &tolerance) const {
+    for (size_t i = 0; i < data_.slots.size(); i++) {
+        const auto &slot = data_.slots[i];
+        if (slot.argument.buffer && !slot.argument.output && !input_intact(slot, *inputs_[i])) {
+            return {false, slot.argument.name + ": an input was written to"};
+        }
+    }
+    return compare_outputs(tolerance);
+}
+
+CheckResult Bench::compare_outputs(const Tolerance &tolerance) const {
     if (!intact_) return {false, "what is computed in between is written outside its memory"};
     for (size_t i = 0; i < data_.slots.size(); i++) {
         const auto &slot = data_.slots[i];
-        if (slot.argument.output) {
-            if (!outputs_[i]->guards_intact()) return {false, slot.argument.name + ": written outside the buffer"};
-            const auto &r = slot.regions[size_];
-            auto bad = first_difference(slot.argument.type, outputs_[i]->data(), file_ + r.offset,
-                                        element_count(r.extents), tolerance);
-            if (!bad.empty()) return {false, slot.argument.name + " at size " + std::to_string(size_) + ": " + bad};
-        } else if (slot.argument.buffer && !input_intact(slot, *inputs_[i])) {
-            return {false, slot.argument.name + ": an input was written to"};
-        }
+        if (!slot.argument.output) continue;
+        if (!outputs_[i]->guards_intact()) return {false, slot.argument.name + ": written outside the buffer"};
+        const auto &r = slot.regions[size_];
+        auto bad = first_difference(slot.argument.type, outputs_[i]->data(), file_ + r.offset, element_count(r.extents),
+                                    tolerance);
+        if (!bad.empty()) return {false, slot.argument.name + " at size " + std::to_string(size_) + ": " + bad};
     }
     return {};
 }

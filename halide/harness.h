@@ -179,6 +179,8 @@ public:
     // Compares the outputs with the reference's, and looks for writes beside them, beside
     // what guarded executions had as memory, and into the inputs.
     CheckResult compare(const Tolerance &tolerance) const;
+    // The same but for the inputs.
+    CheckResult compare_outputs(const Tolerance &tolerance) const;
     // Nanoseconds of single executions, in order, after a first one that took so long.
     std::vector<int64_t> time(const TimingProtocol &protocol, int64_t first);
 

@@ -37,7 +37,8 @@ constexpr size_t kMaxChildBytes = 1 << 20;
 
 enum class Phase { Building,   // compiling and checking, may share the machine
                    Ready,      // built, waiting for a run
-                   Running };  // timing, alone
+                   Running,    // timing, alone
+                   Comparing };  // timed, may share the machine
 
 struct Child {
     int64_t id = 0;
@@ -115,7 +116,7 @@ private:
         running_ = child.id;
         run_started_ = Clock::now();
         for (auto &p : children_) {
-            if (p.second.phase == Phase::Building) {
+            if (p.second.phase == Phase::Building || p.second.phase == Phase::Comparing) {
                 kill(-p.second.pid, SIGSTOP);
                 p.second.stopped = true;
             }
@@ -149,6 +150,7 @@ private:
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
             return tell_failed(id, status::infra_failed, std::string("socketpair: ") + strerror(errno));
         }
+        if (id >= 2 * kPartsTogether) remove_all(parts_folder(session_, id - 2 * kPartsTogether));
         Child child;
         child.id = id;
         child.reference = reference;
@@ -308,11 +310,14 @@ private:
         if (type == "built" && !child.reference && child.phase == Phase::Building) {
             message["lower_ns"].as_int();
             child.phase = Phase::Ready;
-        } else if (type == "ran" && child.phase == Phase::Running) {
+        } else if (type == "timed" && child.phase == Phase::Running) {
+            child.phase = Phase::Comparing;
+            finish_run();
+            return true;
+        } else if (type == "ran" && child.phase == Phase::Comparing) {
             if (message["samples"].items().empty()) throw JsonError("no samples");
             for (const Json &s : message["samples"].items()) s.as_int();
             child.phase = Phase::Ready;
-            finish_run();
         } else {
             throw JsonError("an answer nobody asked for");
         }
@@ -391,9 +396,11 @@ private:
     }
 
     // The server is the last to leave, also when protuner itself was killed.
-    void remove_scratch() {
+    void remove_scratch() { remove_all(scratch_); }
+
+    static void remove_all(const std::string &folder) {
         std::error_code ignored;
-        std::filesystem::remove_all(scratch_, ignored);
+        std::filesystem::remove_all(folder, ignored);
     }
 };
 

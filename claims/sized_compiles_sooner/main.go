@@ -70,7 +70,7 @@ func compare(ctx context.Context, app *claim.App, rng *rand.Rand, plain, special
 	var racers []measure.Racer
 	for i, s := range []schedule.Schedule{plain, special} {
 		for k := range builds {
-			c, err := app.Server.Build(ctx, bridge.BuildRequest{Schedule: s, OnlySpecial: i == 1})
+			c, err := app.Server.Build(ctx, bridge.BuildRequest{Schedule: s, OnlySpecial: i == 1, Whole: true})
 			if err != nil {
 				return // a schedule that a search would give up
 			}

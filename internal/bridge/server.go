@@ -300,6 +300,9 @@ type BuildRequest struct {
 	// OnlySpecial leaves out what a schedule with a version for one size does at any other:
 	// less to compile, but it cannot be checked at another size.
 	OnlySpecial bool
+	// Whole compiles everything anew and as one, as an ahead-of-time build does, and not
+	// only what no candidate before had.
+	Whole bool
 }
 
 // Candidate is a built candidate waiting in its process.
@@ -316,7 +319,7 @@ type Candidate struct {
 // *Failure or the context's.
 func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
 	id := s.id()
-	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, OnlySpecial: b.OnlySpecial, BuildNanos: int64(b.Limit), Fault: b.Fault, Check: b.Check})
+	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, OnlySpecial: b.OnlySpecial, Whole: b.Whole, BuildNanos: int64(b.Limit), Fault: b.Fault, Check: b.Check})
 	if err != nil {
 		return nil, err
 	}

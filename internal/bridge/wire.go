@@ -60,6 +60,7 @@ type request struct {
 	BuildNanos  int64                `json:"build_ns,omitempty"` // instead of the session's
 	Fault       string               `json:"fault,omitempty"`
 	OnlySpecial bool                 `json:"only_special,omitempty"`
+	Whole       bool                 `json:"whole,omitempty"`
 	Check       *CheckProtocol       `json:"check,omitempty"`
 	*RunProtocol
 }

@@ -84,7 +84,7 @@ type tuner struct {
 	found     tally            // of candidates that the model found
 	others    tally            // of all others
 	builds    []time.Duration  // of candidates that were built, the quickest first
-	typical   atomic.Int64     // the median of those, in nanoseconds
+	typical   atomic.Int64     // three quarters of those are quicker, in nanoseconds
 	report    *Report
 
 	unrollTold bool // that Halide refuses to unroll some loops
@@ -314,7 +314,7 @@ func (t *tuner) notice(build time.Duration) {
 	if build > 0 {
 		at, _ := slices.BinarySearch(t.builds, build)
 		t.builds = slices.Insert(t.builds, at, build)
-		t.typical.Store(int64(t.builds[len(t.builds)/2]))
+		t.typical.Store(int64(t.builds[3*len(t.builds)/4]))
 	}
 }
 

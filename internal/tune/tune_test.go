@@ -250,7 +250,7 @@ func TestBuildsAreBoundedByOthers(t *testing.T) {
 	u.found.worked.Store(true)
 	for _, c := range []struct{ build, limit time.Duration }{
 		{0, 50 * time.Second}, {time.Second, leastBuild}, {8 * time.Second, 32 * time.Second},
-		{time.Second, leastBuild}, {30 * time.Second, 32 * time.Second}, {31 * time.Second, 32 * time.Second}, {32 * time.Second, 50 * time.Second},
+		{time.Second, 32 * time.Second}, {time.Second, 32 * time.Second}, {time.Second, leastBuild}, {30 * time.Second, 32 * time.Second}, {31 * time.Second, 50 * time.Second},
 	} {
 		u.notice(c.build)
 		if got := u.buildLimit(); got != c.limit {
