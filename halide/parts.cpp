@@ -96,7 +96,7 @@ public:
 // All that the code of a function follows from.
 std::string text(const LoweredFunc &f) {
     std::ostringstream out;
-    out.precision(17);
+    out.precision(25);  // decimals, from where on Halide writes exponents in place of zeros
     out << f.name << " " << (int)f.linkage << "\n";
     for (const LoweredArgument &a : f.args) {
         out << a.type << " " << (int)a.dimensions << " " << a.alignment.modulus << " " << a.alignment.remainder << "\n";
