@@ -35,9 +35,9 @@ using std::chrono::nanoseconds;
 // samples of one run.
 constexpr size_t kMaxChildBytes = 1 << 20;
 
-enum class Phase { Building,   // compiling and checking, may share the machine
-                   Ready,      // built, waiting for a run
-                   Running,    // timing, alone
+enum class Phase { Building,     // compiling and checking, may share the machine
+                   Ready,        // built, waiting for a run
+                   Running,      // timing, alone
                    Comparing };  // timed, may share the machine
 
 struct Child {
@@ -94,8 +94,8 @@ private:
         tell(Json::object().set("type", "failed").set("id", id).set("status", status).set("message", message));
     }
 
-    // Nothing compiles while something is timed: builds wait, and those under way are
-    // stopped. Their time limit is moved by as long as they stood still.
+    // Nothing compiles or compares while something is timed: builds wait, and who is under
+    // way is stopped. Their time limit is moved by as long as they stood still.
     void start_pending() {
         if (running_ < 0 && !pending_runs_.empty()) {
             Json request = pending_runs_.front();
@@ -351,7 +351,7 @@ private:
             if (!gone) usleep(1000);
         }
         reap(id, gone);
-        std::string when = phase == Phase::Building ? "while compiling or checking" : phase == Phase::Running ? "while running" : "while waiting";
+        std::string when = phase == Phase::Building ? "while compiling or checking" : phase == Phase::Ready ? "while waiting" : "while running";
         if (gone && WIFSIGNALED(state)) {
             int sig = WTERMSIG(state);
             // Nobody here sends SIGKILL before reporting; the kernel does when memory ends.

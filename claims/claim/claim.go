@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tunedb"
 )
 
 // Context ends with Ctrl-C.
@@ -111,6 +113,23 @@ func (a *App) Schedules(ctx context.Context, n int, seed int64) []schedule.Sched
 		out = append(out, c.Schedule)
 	}
 	return out
+}
+
+// Measured is what the last run of a Generator in a database measured, in the order in which
+// it did.
+func Measured(ctx context.Context, path, name string) []tunedb.Measurement {
+	db, err := tunedb.Open(ctx, path)
+	Fail(err)
+	defer db.Close()
+	runs, err := db.Runs(ctx, name)
+	Fail(err)
+	if len(runs) == 0 {
+		Fail(fmt.Errorf("%s holds no run of %s", path, name))
+	}
+	all, err := db.Fastest(ctx, runs[len(runs)-1].Key, 0)
+	Fail(err)
+	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
+	return all
 }
 
 // Ahead builds a schedule ahead of time into dir and returns the shared library.

@@ -27,7 +27,6 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tune"
-	"github.com/protuner/protuner/internal/tunedb"
 )
 
 const stretch = 50
@@ -68,18 +67,7 @@ func main() {
 // compare goes through what was measured of an app in the order it was.
 func compare(app, path string) (model, judge score) {
 	ctx := claim.Context()
-	db, err := tunedb.Open(ctx, path)
-	claim.Fail(err)
-	defer db.Close()
-	runs, err := db.Runs(ctx, app)
-	claim.Fail(err)
-	if len(runs) == 0 {
-		claim.Fail(fmt.Errorf("%s holds no run of %s", path, app))
-	}
-	all, err := db.Fastest(ctx, runs[len(runs)-1].Key, 0)
-	claim.Fail(err)
-	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
-
+	all := claim.Measured(ctx, path, app)
 	threads := tune.Defaults().Threads
 	so := space.Defaults(threads)
 	so.Sized = true

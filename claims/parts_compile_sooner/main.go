@@ -21,7 +21,6 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/tune"
-	"github.com/protuner/protuner/internal/tunedb"
 )
 
 func main() {
@@ -58,16 +57,8 @@ func searched(ctx context.Context, name string, budget time.Duration, seed int64
 	o.Seeds, o.Baselines = nil, nil
 	_, err := tune.Run(ctx, o, tune.Events{}, nil)
 	claim.Fail(err)
-	db, err := tunedb.Open(ctx, o.DB)
-	claim.Fail(err)
-	defer db.Close()
-	runs, err := db.Runs(ctx, name)
-	claim.Fail(err)
-	all, err := db.Fastest(ctx, runs[len(runs)-1].Key, 0)
-	claim.Fail(err)
-	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
 	var out []schedule.Schedule
-	for _, m := range all {
+	for _, m := range claim.Measured(ctx, o.DB, name) {
 		s, err := schedule.Parse(m.Text)
 		claim.Fail(err)
 		out = append(out, s)

@@ -9,7 +9,7 @@ import (
 
 // Bodies of loops are compiled once: those that are equal but for names, in one schedule
 // or in two, share an object, and those that differ in the last digits of a constant do
-// not, of which the results tell.
+// not.
 func TestPartsAreCompiledOnce(t *testing.T) {
 	const (
 		roots = "one.compute_root()\none.parallel(y)\nonce.compute_root()\nonce.parallel(y)\nother.compute_root()\nother.parallel(y)\n"
