@@ -81,6 +81,7 @@ Json jacobian_json(const LoadJacobian &jac) {
     }
     Json j = Json::object();
     j.set("count", jac.count).set("coeffs", coeffs);
+    set_if(j, "looked_up", jac.looked_up);
     if (any) j.set("offsets", offsets);
     return j;
 }
@@ -110,6 +111,7 @@ Json loop_json(const Node &n, const Stage &s, const Loop &l) {
     set_if(j, "period", l.period);
     if (l.along.dim >= 0) j.set("along", l.along.dim);
     if (l.along.stride > 1) j.set("stride", l.along.stride);
+    set_if(j, "apart", l.along.apart);
     j.set("pure_dim", l.pure_dim).set("computed_dim", l.computed_dim);
     if (l.computed_dim >= 0) return j;
     if (l.constant) {

@@ -81,6 +81,33 @@ public:
     AtOrigin(const Scope<Expr> &lets, const std::vector<Loop> &loops) : lets(lets), loops(loops) {}
 };
 
+// Whether a coordinate is computed from where a loop is: looked up there, or rounded to an
+// integer.
+class IsComputed : public IRGraphVisitor {
+    using IRGraphVisitor::visit;
+    const Scope<Expr> &lets;
+    const std::string &loop;
+
+    bool depends(const Expr &e) const { return expr_uses_var(e, loop, lets); }
+
+    void visit(const Variable *op) override {
+        if (lets.contains(op->name)) include(lets.get(op->name));
+    }
+    void visit(const Call *op) override {
+        found = found || ((op->call_type == Call::Halide || op->call_type == Call::Image) && depends(op));
+        if (!found) IRGraphVisitor::visit(op);
+    }
+    void visit(const Cast *op) override {
+        found = found || (!op->type.is_float() && op->value.type().is_float() && depends(op));
+        if (!found) IRGraphVisitor::visit(op);
+    }
+
+public:
+    bool found = false;
+
+    IsComputed(const Scope<Expr> &lets, const std::string &loop) : lets(lets), loop(loop) {}
+};
+
 Expr canonical(const Expr &e) {
     return common_subexpression_elimination(simplify(e));
 }
@@ -211,6 +238,16 @@ class Counter : public IRVisitor {
         return out;
     }
 
+    // Whether a load lies where a loop over points computes it.
+    bool looked_up(const std::vector<Expr> &coordinates) const {
+        for (const Loop &l : stage.loops) {
+            IsComputed computed(lets, l.var);
+            for (const Expr &e : coordinates) e.accept(&computed);
+            if (computed.found && !l.rvar) return true;
+        }
+        return false;
+    }
+
     // Classifies one load or store by how its coordinates follow the loops, and
     // notes a load's Jacobian on the edge to what it reads.
     void access(const std::string &name, Type t, const std::vector<Expr> &coordinates, Access kind) {
@@ -256,10 +293,11 @@ class Counter : public IRVisitor {
                 if (!shared && j.same(m)) shared = &j;
             }
             if (!shared) {
-                e.jacobians.push_back({m, 0, {}});
+                e.jacobians.push_back({m, 0, 0, {}});
                 shared = &e.jacobians.back();
             }
             shared->count++;
+            shared->looked_up += looked_up(coordinates);
             shared->offsets.push_back(offsets(coordinates, m));
         }
     }

@@ -54,6 +54,7 @@ using Matrix = std::vector<std::vector<Derivative>>;  // producer dimensions x c
 struct LoadJacobian {
     Matrix coeffs;
     int64_t count = 0;
+    int64_t looked_up = 0;                                     // of these, at computed places
     std::vector<std::optional<std::vector<int64_t>>> offsets;  // one a load
 
     bool same(const Matrix &m) const;
@@ -80,6 +81,7 @@ struct Edge {
 struct Along {
     int dim = -1;  // of the Func
     int64_t stride = 1;
+    int64_t apart = 0;  // how many iterations apart those are that meet first; 0 where none do
 };
 
 struct Loop {

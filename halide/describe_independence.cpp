@@ -1,6 +1,7 @@
 #include "describe_independence.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace protuner::description {
@@ -27,14 +28,23 @@ public:
     explicit FindCalls(const std::string &func) : func(func) {}
 };
 
-// Whether the difference of two coordinates is a constant other than 0, or so many times a
-// number that is not 0.
-bool never_zero(const Expr &difference, const std::string &not_zero) {
-    const Expr e = simplify(difference);
-    if (auto c = as_const_int(e)) return *c != 0;
-    const Mul *m = e.as<Mul>();
-    const Variable *v = m && as_const_int(m->b) ? m->a.as<Variable>() : e.as<Variable>();
-    return v && v->name == not_zero;
+// How many iterations two that meet are apart at least, of those that meet if a coordinate of
+// one and of the other differ by this: kNever where they cannot meet, since it is a constant
+// other than 0 or so many times a number that is not 0; as many as it takes to make up for a
+// constant; 0 where nothing is known.
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+int64_t least_apart(const Expr &difference, const std::string &apart) {
+    const Expr none = simplify(substitute(apart, 0, difference));
+    const auto by = as_const_int(none);
+    if (!by) return 0;
+    const Expr each = simplify(difference - none);
+    if (is_const_zero(each)) return *by != 0 ? kNever : 0;
+    const Mul *m = each.as<Mul>();
+    const auto times = m ? as_const_int(m->b) : std::optional<int64_t>(1);
+    const Variable *v = m && times ? m->a.as<Variable>() : each.as<Variable>();
+    if (!v || v->name != apart || *times == 0) return 0;
+    return *by == 0 || *by % *times != 0 ? kNever : std::abs(*by / *times);
 }
 
 // Whether two iterations of an update that meet, one at the place that it writes and
@@ -87,13 +97,17 @@ Along written_along(const Function &f, const Definition &def, const std::string 
         for (const Expr &e : parts) substitute_in_all_lets(e).accept(&calls);
     }
     calls.places.push_back(def.args());
-    const auto is_elsewhere = [&](const std::vector<Expr> &place) {
+    along.apart = kNever;
+    for (const std::vector<Expr> &place : calls.places) {
+        int64_t least = never_both(def, place, other) ? kNever : 0;
         for (size_t d = 0; d < place.size(); d++) {
-            if (never_zero(substitute(other, place[d]) - def.args()[d], apart)) return true;
+            least = std::max(least, least_apart(substitute(other, place[d]) - def.args()[d], apart));
         }
-        return never_both(def, place, other);
-    };
-    return std::all_of(calls.places.begin(), calls.places.end(), is_elsewhere) ? along : Along{};
+        along.apart = std::min(along.apart, least);
+    }
+    if (along.apart < 2) return {};
+    if (along.apart == kNever) along.apart = 0;
+    return along;
 }
 
 }  // namespace protuner::description

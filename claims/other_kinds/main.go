@@ -2,9 +2,10 @@
 // rows that are normalised, steps in three dimensions, a cell of a recurrent network, one
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
 // integers that overflow, packed words, rows of four floats, states made of the ones before
-// in whatever order, rows of a sparse matrix, pictures that are turned, grids within grids), a
-// third of a minute from nothing ends in a schedule that computes the right thing and is faster
-// in geometric mean than one written by hand.
+// in whatever order, or of those a while before, rows of a sparse matrix, tables that are
+// looked up, pictures that are turned, slices that are shifted, grids within grids), a third
+// of a minute from nothing ends in a schedule that computes the right thing and is faster in
+// geometric mean than one written by hand.
 // Usage: other_kinds [flags].
 package main
 
@@ -23,8 +24,8 @@ var kinds = []struct{ file, names string }{
 	{"kinds_generator.cpp", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
 		"q_add,ten_bits,block_rows,rgba_blur,links,gated"},
-	{"places_generator.cpp", "deposit,turned"},
-	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space,multigrid"},
+	{"places_generator.cpp", "deposit,turned,noise,projection,radius"},
+	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space,multigrid,echo"},
 	{"ragged_generator.cpp", "sparse_rows"},
 }
 

@@ -69,6 +69,14 @@ public:
         stripes(x, y) = input(x, y);
         stripes(w.x, w.y) += stripes(w.x, w.y - 1) + stripes(w.x - 2, w.y);
 
+        // Echoes: of what was there twenty points before, which is longer than a vector, and five.
+        Func echo("echo"), flutter("flutter");
+        RDom g(20, n - 20, "g"), h(0, n - 5, "h");
+        echo(x, y) = input(x, y);
+        echo(g, y) += 0.5f * echo(g - 20, y);
+        flutter(x, y) = input(x, y);
+        flutter(h + 5, y) += 0.5f * flutter(h, y);
+
         // Steps in time, of which each is worth having several cores at it.
         Func steps("steps");
         Var t("t");
@@ -77,7 +85,7 @@ public:
         steps(k.x, k.y, k.z) = 0.5f * steps(k.x, k.y, k.z - 1) + 0.25f * (steps(k.x - 1, k.y, k.z - 1) + steps(k.x, k.y + 1, k.z - 1));
 
         output(x, y) = path(x, y) + best(x, y) + next(x, y) + running(x, y) + inside(x, y) + others(x, y) +
-                       spread(x, y) + turns(x, y) + stripes(x, y) + steps(x, y, 3);
+                       spread(x, y) + turns(x, y) + stripes(x, y) + echo(x, y) + flutter(x, y) + steps(x, y, 3);
 
         input.set_estimates({{0, n}, {0, n}});
         output.set_estimates({{0, n}, {0, n}});

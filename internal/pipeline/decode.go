@@ -263,6 +263,9 @@ func (l *Loop) validate(dims int) error {
 	if l.Stride != 0 && (l.Along == nil || l.Stride < 2) {
 		return fmt.Errorf("writes %d points apart", l.Stride)
 	}
+	if l.Apart != 0 && (l.Along == nil || l.Apart < 2) {
+		return fmt.Errorf("iterations that meet are %d apart", l.Apart)
+	}
 	if l.Const != nil && l.Const[1] < l.Const[0] {
 		return fmt.Errorf("runs from %d to %d", l.Const[0], l.Const[1])
 	}
@@ -311,6 +314,9 @@ func (b *Bound) validate(loops int) error {
 }
 
 func (j *Jacobian) validate(dims, loops int) error {
+	if j.LookedUp < 0 || j.LookedUp > j.Count {
+		return fmt.Errorf("%d of %d loads are looked up", j.LookedUp, j.Count)
+	}
 	if j.Count < 1 {
 		return fmt.Errorf("count %d", j.Count)
 	}

@@ -12,6 +12,9 @@ const NumFeatures = len(FeatureRows) * len(FeatureTypes)
 // count alike, as do float16 and float32.
 var FeatureTypes = [7]string{"bool", "uint8", "uint16", "uint32", "uint64", "float", "double"}
 
+// featureBits are those of FeatureTypes, truth values none.
+var featureBits = [len(FeatureTypes)]int{0, 8, 16, 32, 64, 32, 64}
+
 // FeatureRows names the rows of Stage.Features (Adams et al. 2019, section 4.1;
 // version 3 of Halide's Adams2019): whether the type occurs, how often each
 // operation occurs in the simplified definition, then how many loads of Funcs, of
@@ -46,17 +49,16 @@ func (p *Pipeline) UsesFloats() bool {
 }
 
 // Widths are the bits of the narrowest and the widest numbers that a stage computes with,
-// truth values left out; 0 where there are none.
+// truth values and what WithoutLookups says is only looked up left out; 0 where there are none.
 func (s *Stage) Widths() (narrowest, widest int) {
-	bits := [len(FeatureTypes)]int{0, 8, 16, 32, 64, 32, 64}
 	for k, n := range s.Features[:len(FeatureTypes)] { // types_in_use
-		if n == 0 || bits[k] == 0 {
+		if n == 0 || featureBits[k] <= s.lookedUp {
 			continue
 		}
-		if narrowest == 0 || bits[k] < narrowest {
-			narrowest = bits[k]
+		if narrowest == 0 || featureBits[k] < narrowest {
+			narrowest = featureBits[k]
 		}
-		widest = max(widest, bits[k])
+		widest = max(widest, featureBits[k])
 	}
 	return narrowest, widest
 }

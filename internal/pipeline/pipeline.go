@@ -124,6 +124,8 @@ type Stage struct {
 	// scalar types, row-major, 287 values; FeatureRows and FeatureTypes name them.
 	Features []int32 `json:"features"`
 	Edges    []Edge  `json:"edges"` // to the Funcs this stage reads, itself excepted
+
+	lookedUp int // numbers of so many bits are only looked up; see WithoutLookups
 }
 
 // Loop is one loop of a stage's default loop nest.
@@ -145,9 +147,12 @@ type Loop struct {
 	Period int64 `json:"period,omitempty"`
 	// Along is the Func's dimension that a reduction loop writes along, Stride points apart,
 	// 0 standing for 1, where iterations that differ in it alone, or in reduction loops inside
-	// it too, are independent of each other; nil where there is none.
+	// it too, are independent of each other; nil where there is none. Those that are Apart
+	// iterations from each other, as of an echo, or more may depend on each other where it is
+	// not 0.
 	Along   *int  `json:"along,omitempty"`
 	Stride  int64 `json:"stride,omitempty"`
+	Apart   int64 `json:"apart,omitempty"`
 	PureDim int   `json:"pure_dim"` // the Func's dimension, -1 for a reduction loop
 	// Bounds: exactly one of the three. ComputedDim (-1 unset): the region computed
 	// of that dimension; Const: fixed; Min and Max: expressions over Min(d) and
@@ -214,6 +219,9 @@ type Bound struct {
 type Jacobian struct {
 	Count  int64        `json:"count"`
 	Coeffs [][]Rational `json:"coeffs"`
+	// LookedUp is how many of them lie where a loop over points says by what it looks up
+	// or rounds to an integer.
+	LookedUp int64 `json:"looked_up,omitempty"`
 	// Offsets holds, for each load sharing the derivative, the constant part of
 	// its coordinates where they are affine; null where they are not.
 	Offsets [][]int64 `json:"offsets,omitempty"`

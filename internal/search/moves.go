@@ -36,6 +36,7 @@ var moves = []move{
 	{"lanes", (*mover).lanes},
 	{"dot", (*mover).dot},
 	{"across", (*mover).across},
+	{"interchange", (*mover).interchange},
 	{"size", (*mover).size},
 }
 

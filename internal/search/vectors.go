@@ -33,6 +33,16 @@ func (m *mover) across(from, _ *space.State) (*space.State, bool) {
 	return m.vectors(from, space.Across, (*space.Space).Across)
 }
 
+// interchange has reductions of one Func around its points, or inside again.
+func (m *mover) interchange(from, _ *space.State) (*space.State, bool) {
+	return m.vectors(from, space.Interchange, func(sp *space.Space, f int) []int64 {
+		if !sp.Interchanges(f) {
+			return nil
+		}
+		return []int64{0}
+	})
+}
+
 // vectors says something else of one Func that something of that Kind can be said of: one
 // of the factors that there are for it, or nothing.
 func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.Space, int) []int64) (*space.State, bool) {
@@ -58,8 +68,9 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 // fitVectors says of all Funcs what people would of their vectors: what diverges is made
 // point by point, sums of products of short integers add up several at once, with no
 // more lanes than there are of the sums, and a vector has no more lanes than its dimension
-// has points, if a shorter one has room for these. And of what is packed a whole period is
-// unrolled. False where nothing is said.
+// has points, if a shorter one has room for these. Of what is packed a whole period is
+// unrolled. And rows are shifted one after the other, each of them whole. False where nothing
+// is said.
 func (p *plan) fitVectors() bool {
 	done := false
 	periods := p.sp.Periods(func(f int) bool { return p.place[f].Kind == space.Inline })
@@ -69,6 +80,10 @@ func (p *plan) fitVectors() bool {
 		}
 		if len(p.sp.Divergent(f)) > 0 {
 			p.say(f, space.Scalar, 0)
+			done = true
+		}
+		if p.sp.Shifts(f) {
+			p.say(f, space.Interchange, 0)
 			done = true
 		}
 		if dots := p.sp.Dots(f); len(dots) > 0 {

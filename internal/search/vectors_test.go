@@ -1,8 +1,12 @@
 package search
 
 import (
+	"maps"
+	"math/rand"
 	"strings"
 	"testing"
+
+	"github.com/protuner/protuner/internal/space"
 )
 
 // Prototypes unroll as many vectors of what is packed as it takes to begin anew, so that they
@@ -22,6 +26,122 @@ func TestWholePeriods(t *testing.T) {
 	for _, c := range Prototypes(newSpace(t, "harris.h21", 2)) {
 		if trace := c.State.Space().FormatTrace(c.State.Trace()); strings.Contains(trace, "block x") {
 			t.Errorf("%s:\n%s", c.Origin, trace)
+		}
+	}
+}
+
+// Sums of products of bytes are made several at once, in vectors no longer than theirs, in
+// prototypes and every other schedule given, and otherwise where a move has it so.
+func TestSumsSeveralAtOnce(t *testing.T) {
+	sp := newSpace(t, "dots.h21", 2)
+	bytes := funcs(t, sp, "by_bytes")[0]
+	lanes := sp.Shorter(bytes)
+	said := func(s *space.State) map[space.Kind]int64 { return planOf(sp.Start(), s).vectors[bytes] }
+	usual := map[space.Kind]int64{space.Dot: 2, space.Lanes: lanes[len(lanes)-1]}
+	var from *space.State
+	for _, c := range Prototypes(sp) {
+		if planOf(sp.Start(), c.State).place[bytes].Kind != space.Compute {
+			continue
+		}
+		from = c.State
+		if got := said(from); !maps.Equal(got, usual) {
+			t.Errorf("%s: %v, not %v", c.Origin, got, usual)
+		}
+	}
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	seen := map[space.Kind]map[int64]bool{space.Dot: {}, space.Lanes: {}}
+	for range 200 {
+		for kind, move := range map[space.Kind]func(from, other *space.State) (*space.State, bool){space.Dot: m.dot, space.Lanes: m.lanes} {
+			next, ok := move(from, nil)
+			if !ok || next.Key() == from.Key() {
+				t.Fatalf("%s: a move changed nothing", kind)
+			}
+			seen[kind][said(next)[kind]] = true // 0 where nothing is said
+			from = next
+		}
+	}
+	for _, n := range append(lanes, 0) {
+		if !seen[space.Lanes][n] {
+			t.Errorf("never %d lanes", n)
+		}
+	}
+	for _, n := range append(sp.Dots(bytes), 0) {
+		if !seen[space.Dot][n] {
+			t.Errorf("never %d at once", n)
+		}
+	}
+}
+
+// Prototypes have rows that begin where a reduction looks up one after the other, but no
+// points that begin anywhere themselves.
+func TestShiftedRows(t *testing.T) {
+	sp := newSpace(t, "lookups.h21", 2)
+	shifted, scattered := funcs(t, sp, "shifted")[0], funcs(t, sp, "scattered")[0]
+	computed := 0
+	for _, c := range Prototypes(sp) {
+		p := planOf(sp.Start(), c.State)
+		if p.place[shifted].Kind == space.Compute {
+			computed++
+			if _, ok := p.vectors[shifted][space.Interchange]; !ok {
+				t.Errorf("%s has the reduction inside", c.Origin)
+			}
+		}
+		if _, ok := p.vectors[scattered][space.Interchange]; ok {
+			t.Errorf("%s has a reduction around points that have places of their own", c.Origin)
+		}
+	}
+	if computed == 0 {
+		t.Error("no prototype computes it")
+	}
+}
+
+// Some prototypes add up rows in vectors along them, and otherwise a move has it so.
+func TestSumsAlongRows(t *testing.T) {
+	sp := newSpace(t, "softmax.h21", 2)
+	total := funcs(t, sp, "total")[0]
+	said := func(s *space.State) int64 { return planOf(sp.Start(), s).vectors[total][space.Across] }
+	if got := said(prototype(t, sp, "prototype:across-light")); got != sp.Across(total)[0] {
+		t.Errorf("%d iterations to a vector in the prototype", got)
+	}
+	for _, c := range Prototypes(sp) {
+		if !strings.HasPrefix(c.Origin, "prototype:across") && said(c.State) != 0 {
+			t.Errorf("%s adds up along rows too", c.Origin)
+		}
+	}
+	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
+	from := prototype(t, sp, "prototype:root-light")
+	seen := map[int64]bool{}
+	for range 50 {
+		next, ok := m.across(from, nil)
+		if !ok {
+			t.Fatal("no move")
+		}
+		seen[said(next)] = true
+		from = next
+	}
+	if len(seen) != 2 {
+		t.Errorf("moves made vectors of %v", seen)
+	}
+}
+
+// A vector has no more lanes than its dimension has points, where a shorter one holds them.
+func TestEnoughLanes(t *testing.T) {
+	sp := newSpace(t, "dots.h21", 2)
+	p := everyRoot(sp, true)
+	for f := range sp.Pipeline().Funcs {
+		if p.place[f].Kind != space.Compute || p.vector(f) < 0 {
+			continue
+		}
+		fn := &sp.Pipeline().Funcs[f]
+		points := sp.Extents(f, 0)[fn.Stages[0].PureLoop(p.vector(f))]
+		got := p.enoughLanes(f)
+		if got > 0 && (got < points || got >= int64(fn.VectorSize)) {
+			t.Errorf("%s: %d lanes for %d points, in place of %d", fn.Name, got, points, fn.VectorSize)
+		}
+		for _, lanes := range sp.Shorter(f) {
+			if lanes >= points && (got == 0 || got > lanes) {
+				t.Errorf("%s: %d lanes where %d hold all %d points", fn.Name, got, lanes, points)
+			}
 		}
 	}
 }

@@ -34,6 +34,9 @@ const (
 	// Across makes a vector of so many iterations of a reduction, which is added up in the
 	// end, in place of a vector of points. It is no action either.
 	Across
+	// Interchange has the reductions of a Func's updates around what no level cuts of their
+	// loops over points, in place of inside these. It is no action either.
+	Interchange
 	// Sized gives everything a second version for the estimated sizes. It is said of the
 	// output, and is no action either.
 	Sized
@@ -59,6 +62,8 @@ func (k Kind) String() string {
 		return "dot"
 	case Across:
 		return "across"
+	case Interchange:
+		return "interchange"
 	case Sized:
 		return "sized"
 	}

@@ -357,7 +357,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 	case !child.Innermost:
 	case w.toItsEnd(n, child):
 		s.sumInside(group)
-	case !w.unroll(s, len(group), w.sp.UnrollLimit(n.Func, n.Stage)):
+	case w.interchanges(n) || !w.unroll(s, len(group), w.sp.UnrollLimit(n.Func, n.Stage)):
 		w.block(s, n)
 	}
 	return group
@@ -408,7 +408,8 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 // is a version for that. The lanes of what a reduction was factored into are a block anyway,
 // if that is not too much with the others: there are as many as hide how long one addition
 // takes. Reductions are inside what is left of the loops over points, as nearly always they
-// are already: only with all of a block's points in registers is it one.
+// are already: only with all of a block's points in registers is it one. A decision of the
+// Kind Interchange has them around.
 func (w *writer) block(s *stageLoops, n *Nest) {
 	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return
@@ -438,7 +439,10 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 	if w.sp.Factored(n.Func, n.VectorDim) {
 		inner = withLanes(group, inner, st.unrolled)
 	}
-	if len(inner) > 0 {
+	switch {
+	case w.interchanges(n):
+		reductionsOutside(group)
+	case len(inner) > 0:
 		reductionsInside(group)
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
@@ -483,6 +487,11 @@ func (w *writer) wholeBlocks(f, dim int, lanes, points, extent int64) int64 {
 // reductionsInside moves the reduction loops of a group inside its pure ones.
 func reductionsInside(group []loopVar) {
 	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(b) - rank(a) })
+}
+
+// reductionsOutside moves them outside.
+func reductionsOutside(group []loopVar) {
+	slices.SortStableFunc(group, func(a, b loopVar) int { return rank(a) - rank(b) })
 }
 
 func rank(v loopVar) int {

@@ -84,7 +84,7 @@ func (s *State) Trace() []Decision {
 // most. The slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes, Dot and Across,
+// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes, Dot, Across and Interchange,
 // by Func and Kind, one of each at most. The slice is shared.
 func (s *State) Vectors() []Decision { return s.vectors }
 

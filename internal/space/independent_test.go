@@ -24,6 +24,8 @@ others compute root vector x
 spread compute root vector x
 turns compute root vector x
 stripes compute root vector x
+echo compute root vector x
+flutter compute root vector x
 steps compute root vector x
 `
 	vectors := map[string]string{
@@ -37,6 +39,8 @@ steps compute root vector x
 		"spread.update(0)":  "",
 		"turns.update(0)":   "allow_race_conditions()\nvectorize(m$xi)\n",
 		"stripes.update(0)": "",
+		"echo.update(0)":    "allow_race_conditions()\nparallel(y)\nvectorize(g$xi)\n",
+		"flutter.update(0)": "",
 	}
 	for _, name := range []string{"recurrences.h19", "recurrences.h21"} {
 		p := pipelinetest.Described(t, name)

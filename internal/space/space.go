@@ -53,6 +53,7 @@ type node struct {
 	short       int64     // lanes of vectors along the first dimension where those are fewer than elsewhere, else 0
 	minimum     []float64 // per stage: points that must be computed at least
 	spills      bool      // computing more of it reads more of an input or output
+	spillsIn    []bool    // by dimension, whether computing more along it alone does
 	factored    int       // of its dimensions, the last so many were a reduction's loops
 	onlyInline  bool      // inlining is the only choice: pointwise among pointwise Funcs, or copied again
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
@@ -118,6 +119,9 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	}
 	if !o.Unchecked {
 		p = p.AsCompiled()
+	}
+	if o.ShortVectors {
+		p = p.WithoutLookups()
 	}
 	sp := &Space{p: p, o: o, head: head, words: len(p.Funcs)/64 + 1, nodes: make([]node, len(p.Funcs))}
 	if err := sp.link(); err != nil {
@@ -212,13 +216,13 @@ func (sp *Space) link() error {
 
 // findAlong is, by loop, the dimension of the Func that the loop runs along. A reduction loop
 // does where its iterations are independent of each other while the loops outside it stand
-// still: it can be a vector, if it writes one point after the other, and where they are
-// independent whatever the others do it is as good as a pure loop.
+// still, or those of a vector at least: it can be a vector, if it writes one point after the
+// other, and where they are independent whatever the others do it is as good as a pure loop.
 func (sp *Space) findAlong(st *pipeline.Stage) []int {
 	along := make([]int, len(st.Loops))
 	for i, l := range st.Loops {
 		along[i] = l.PureDim
-		if sp.o.IndependentRVars && l.Along != nil {
+		if sp.o.IndependentRVars && l.Along != nil && (l.Apart == 0 || l.Apart >= int64(st.VectorSize)) {
 			along[i] = *l.Along
 		}
 	}
@@ -244,7 +248,7 @@ func (sp *Space) findShared(st *stage) int {
 	shared, inside := -1, int64(1)
 	for i, e := range sp.Extents(st.fn, st.idx) {
 		inside *= e
-		if l := st.Loops[i]; l.Along != nil && !l.Pure && inside >= leastParallel {
+		if l := st.Loops[i]; l.Along != nil && l.Apart == 0 && !l.Pure && inside >= leastParallel {
 			shared = i
 		}
 	}
@@ -290,7 +294,11 @@ func (sp *Space) derive() {
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]
-		n.spills = sp.findSpills(f)
+		n.spills = sp.findSpills(f, func(int) bool { return true })
+		n.spillsIn = make([]bool, n.dims)
+		for d := range n.spillsIn {
+			n.spillsIn[d] = n.spills && sp.findSpills(f, func(dim int) bool { return dim == d })
+		}
 		if !n.given { // asks whether it spills
 			n.vectorDims = sp.findVectorDims(f)
 			n.alongMemory = sp.findAlongMemory(f)
@@ -509,19 +517,19 @@ const imageCallRow = 20
 // spillsAlong says whether computing more of a Func along dimension d reads more of an input
 // or output. The dimensions that rfactor made of a reduction's loops always do: what is read
 // along them is promised to be within the reduction's domain, so that bounds tell nothing.
-func (n *node) spillsAlong(d int) bool { return n.spills || n.isFactored(d) }
+func (n *node) spillsAlong(d int) bool { return n.spillsIn[d] || n.isFactored(d) }
 
 func (n *node) isFactored(d int) bool { return d >= n.dims-n.factored }
 
 // Factored says whether rfactor made dimension d of f of a reduction's loops.
 func (sp *Space) Factored(f, d int) bool { return sp.nodes[f].isFactored(d) }
 
-// findSpills holds where computing a Func beyond what is required would read an
-// input, or ask for an output, beyond what is there. Boundary conditions stop
+// findSpills holds where computing a Func beyond what is required, in some of its dimensions,
+// would read an input, or ask for an output, beyond what is there. Boundary conditions stop
 // that; whether a read is clamped is found by asking for a far larger region. And where a
 // stage reads or writes wherever values have it, what it needs for more than is required
 // was not computed, and may be any address: Halide computes of a producer what is required.
-func (sp *Space) findSpills(f int) bool {
+func (sp *Space) findSpills(f int, beyond func(dim int) bool) bool {
 	n := &sp.nodes[f]
 	if n.given || n.Output {
 		return true
@@ -541,14 +549,14 @@ func (sp *Space) findSpills(f int) bool {
 		wide := make([]pipeline.Span, len(loops))
 		for i, l := range loops {
 			wide[i] = l
-			if st.Loops[i].PureDim >= 0 {
+			if d := st.Loops[i].PureDim; d >= 0 && beyond(d) {
 				margin := 4*extent(l) + 256
 				wide[i].Min, wide[i].Max = l.Min-margin, l.Max+margin
 			}
 		}
 		for e := range st.Edges {
 			edge := &st.Edges[e]
-			if sp.nodes[edge.Producer].spills && sp.grows(edge, wide) {
+			if sp.grows(edge, wide) {
 				return true
 			}
 		}
@@ -556,7 +564,8 @@ func (sp *Space) findSpills(f int) bool {
 	return false
 }
 
-// grows reports whether wider loops require more of the producer than root does.
+// grows reports whether wider loops require more of the producer than root does, where that
+// reads more of an input or output.
 func (sp *Space) grows(e *pipeline.Edge, wide []pipeline.Span) bool {
 	have := sp.root.bounds(e.Producer)
 	want := make([]pipeline.Span, sp.nodes[e.Producer].dims)
@@ -565,7 +574,8 @@ func (sp *Space) grows(e *pipeline.Edge, wide []pipeline.Span) bool {
 	}
 	e.Footprint(wide, want)
 	for d := range want {
-		if want[d].Min < have.Required(d).Min || want[d].Max > have.Required(d).Max {
+		more := want[d].Min < have.Required(d).Min || want[d].Max > have.Required(d).Max
+		if more && sp.nodes[e.Producer].spillsAlong(d) {
 			return true
 		}
 	}

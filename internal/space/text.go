@@ -155,10 +155,12 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		if d.Factor, err = parseFactor(r, "number of iterations to a vector"); err != nil {
 			return d, err
 		}
+	case "interchange":
+		d.Kind = Interchange
 	case "sized":
 		d.Kind = Sized
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, across, sized", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, across, interchange, sized", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())

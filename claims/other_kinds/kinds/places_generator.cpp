@@ -74,7 +74,105 @@ public:
     }
 };
 
+// Five octaves of value noise, whose lattice is shuffled by a table of bytes.
+class Noise : public Generator<Noise> {
+public:
+    Input<Buffer<uint8_t, 1>> shuffle{"shuffle"};
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int octaves = 5;
+        Var x("x"), y("y");
+        Expr sum = 0.0f;
+        for (int o = 0; o < octaves; o++) {
+            const float scale = float(1 << o) / 128;
+            Expr u = x * scale, v = y * scale;
+            Expr i = cast<int>(floor(u)), j = cast<int>(floor(v));
+            auto smooth = [](const Expr &t) { return t * t * (3.0f - 2.0f * t); };
+            auto corner = [&](int di, int dj) {
+                Expr column = cast<int>(shuffle((i + di) & 255));
+                return cast<float>(shuffle((column + j + dj) & 255)) / 255.0f;
+            };
+            Expr s = smooth(u - i), t = smooth(v - j);
+            sum += lerp(lerp(corner(0, 0), corner(1, 0), s), lerp(corner(0, 1), corner(1, 1), s), t) / float(2 << o);
+        }
+        output(x, y) = sum;
+        shuffle.dim(0).set_bounds(0, 256).set_estimate(0, 256);
+        output.set_estimates({{0, 1024}, {0, 1024}});
+        if (using_autoscheduler()) return;
+        output.parallel(y, 16).vectorize(x, natural_vector_size<float>());
+    }
+};
+
+// The brightest of all slices of a volume as seen from aside: each is shifted by its own,
+// in between two points.
+class Projection : public Generator<Projection> {
+public:
+    Input<Buffer<uint16_t, 3>> volume{"volume"};
+    Input<float> slope_x{"slope_x"}, slope_y{"slope_y"};
+    Output<Buffer<uint16_t, 2>> output{"output"};
+
+    void generate() {
+        const int n = 256;
+        Var x("x"), y("y"), z("z");
+        Func shift("shift"), brightest("brightest");
+        Expr dx = z * slope_x, dy = z * slope_y;
+        shift(z) = Tuple(cast<int>(floor(dx)), dx - floor(dx), cast<int>(floor(dy)), dy - floor(dy));
+        RDom r(0, n, "r");
+        Tuple by = shift(r);
+        Expr i = clamp(x + by[0], 0, n - 2), j = clamp(y + by[2], 0, n - 2);
+        auto at = [&](int di, int dj) { return cast<float>(volume(i + di, j + dj, r)); };
+        brightest(x, y) = 0.0f;
+        brightest(x, y) = max(brightest(x, y), lerp(lerp(at(0, 0), at(1, 0), by[1]), lerp(at(0, 1), at(1, 1), by[1]), by[3]));
+        output(x, y) = cast<uint16_t>(brightest(x, y));
+        volume.set_estimates({{0, n}, {0, n}, {0, n}});
+        slope_x.set_estimate(0.25f);
+        slope_y.set_estimate(-0.5f);
+        output.set_estimates({{0, n}, {0, n}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        shift.compute_root();
+        output.vectorize(x, vec).parallel(y, 8);
+        brightest.compute_at(output, y).vectorize(x, vec).update().reorder(x, r, y).vectorize(x, vec);
+    }
+};
+
+// A blur whose radius each pixel has for itself, by a table of sums.
+class Radius : public Generator<Radius> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Input<Buffer<uint8_t, 2>> radius{"radius"};
+    Output<Buffer<uint8_t, 2>> output{"output"};
+
+    void generate() {
+        const int width = 1024, height = 768;
+        Var x("x"), y("y"), xo("xo");
+        Func row("row"), table("table");
+        RDom a(1, width - 1, "a"), b(1, height - 1, "b");
+        row(x, y) = cast<uint32_t>(input(x, y));
+        row(a, y) += row(a - 1, y);
+        table(x, y) = row(x, y);
+        table(x, b) += table(x, b - 1);
+        Expr r = cast<int>(radius(x, y) % 16) + 1;
+        Expr left = max(x - r, 0), right = min(x + r, width - 1), top = max(y - r, 0), bottom = min(y + r, height - 1);
+        Expr sum = table(right, bottom) - table(left, bottom) - table(right, top) + table(left, top);
+        output(x, y) = cast<uint8_t>(sum / cast<uint32_t>(max((right - left) * (bottom - top), 1)));
+        input.set_estimates({{0, width}, {0, height}});
+        radius.set_estimates({{0, width}, {0, height}});
+        output.set_estimates({{0, width}, {0, height}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<uint32_t>();
+        row.compute_root().vectorize(x, vec).parallel(y, 16).update().parallel(y, 16);
+        table.compute_root().vectorize(x, vec).parallel(y, 16);
+        table.update().split(x, xo, x, 16 * vec).reorder(x, b, xo).vectorize(x, vec).parallel(xo);
+        output.vectorize(x, vec).parallel(y, 16);
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Deposit, deposit)
 HALIDE_REGISTER_GENERATOR(Turned, turned)
+HALIDE_REGISTER_GENERATOR(Noise, noise)
+HALIDE_REGISTER_GENERATOR(Projection, projection)
+HALIDE_REGISTER_GENERATOR(Radius, radius)

@@ -251,6 +251,47 @@ private:
     }
 };
 
+// An echo in a room: three combs, each of which hears itself again after a while, added up,
+// and their sum smeared by an all-pass of the same kind.
+class Echo : public Generator<Echo> {
+public:
+    Input<Buffer<float, 2>> input{"input"};  // sample, track
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        const int samples = 16384, tracks = 32, delays[] = {1422, 1491, 1557}, smear = 341;
+        Var t("t"), c("c");
+        std::vector<Func> combs;
+        std::vector<RDom> rows;
+        Expr sum = 0.0f;
+        for (int delay : delays) {
+            Func comb("comb" + std::to_string(delay));
+            RDom r(delay, samples - delay, "r" + std::to_string(delay));
+            comb(t, c) = input(t, c);
+            comb(r, c) += 0.8f * comb(r - delay, c);
+            sum += comb(t, c);
+            combs.push_back(comb);
+            rows.push_back(r);
+        }
+        Func all("all"), wet("wet");
+        RDom s(smear, samples - smear, "s");
+        all(t, c) = sum / 3.0f;
+        wet(t, c) = -0.6f * all(t, c);
+        wet(s, c) += all(s - smear, c) + 0.6f * wet(s - smear, c);
+        output(t, c) = 0.75f * input(t, c) + 0.25f * wet(t, c);
+        input.set_estimates({{0, samples}, {0, tracks}});
+        output.set_estimates({{0, samples}, {0, tracks}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.vectorize(t, vec).parallel(c);
+        for (size_t i = 0; i < combs.size(); i++) {
+            combs[i].compute_at(output, c).vectorize(t, vec).update().allow_race_conditions().vectorize(rows[i].x, vec);
+        }
+        all.compute_at(output, c).vectorize(t, vec);
+        wet.compute_at(output, c).vectorize(t, vec).update().allow_race_conditions().vectorize(s.x, vec);
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Plate, plate)
@@ -260,3 +301,4 @@ HALIDE_REGISTER_GENERATOR(Likeliest, likeliest)
 HALIDE_REGISTER_GENERATOR(Forward, forward)
 HALIDE_REGISTER_GENERATOR(StateSpace, state_space)
 HALIDE_REGISTER_GENERATOR(Multigrid, multigrid)
+HALIDE_REGISTER_GENERATOR(Echo, echo)

@@ -1,0 +1,136 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+)
+
+// WithoutLookups is p with vectors of as many lanes as what its stages compute with fills, in
+// place of what the narrowest type of all does as Adams2019 has it, where more lanes are
+// nothing but more to compile:
+//
+//   - A narrower type is only looked up at places that are computed, as the bytes of a table
+//     are, which come one by one.
+//   - Most of what a stage loads is looked up. Its vectors then have as many lanes as its widest
+//     type fills, whatever else is read or written in rows.
+//
+// p and the result share all else.
+func (p *Pipeline) WithoutLookups() *Pipeline {
+	out := *p
+	out.Funcs = slices.Clone(p.Funcs)
+	bits := p.vectorBits()
+	for f := range out.Funcs {
+		fn := &out.Funcs[f]
+		fn.Stages = slices.Clone(fn.Stages)
+		most, fewer := 0, false
+		for s := range fn.Stages {
+			st := &fn.Stages[s]
+			narrowest, widest := st.Widths()
+			looksUp := st.mostlyLooksUp()
+			for narrowest < widest && (looksUp || p.onlyLooksUp(fn, st, narrowest)) {
+				st.lookedUp = narrowest
+				narrowest, _ = st.Widths()
+			}
+			if lanes := bits / max(narrowest, 1); lanes < st.VectorSize && (looksUp || st.lookedUp > 0) {
+				st.VectorSize, fewer = max(1, lanes), true
+			}
+			most = max(most, st.VectorSize)
+		}
+		if fewer {
+			fn.VectorSize = most
+		}
+	}
+	return &out
+}
+
+// vectorBits is how many bits a vector has: what a stage stores may be narrower than all that
+// it computes with, so that its lanes times the width of these are more.
+func (p *Pipeline) vectorBits() int {
+	bits := 0
+	for f := range p.Funcs {
+		for s := range p.Funcs[f].Stages {
+			st := &p.Funcs[f].Stages[s]
+			if narrowest, _ := st.Widths(); narrowest > 0 && (bits == 0 || st.VectorSize*narrowest < bits) {
+				bits = st.VectorSize * narrowest
+			}
+		}
+	}
+	return bits
+}
+
+// mostlyLooksUp holds where a stage has more loads that are looked up than others that move
+// with a loop over points.
+func (s *Stage) mostlyLooksUp() bool {
+	looked, others := int64(0), int64(0)
+	for e := range s.Edges {
+		for k := range s.Edges[e].Jacobians {
+			switch j := &s.Edges[e].Jacobians[k]; {
+			case s.looksUp(j):
+				looked += j.Count
+			case s.movesOverPoints(j):
+				others += j.Count
+			}
+		}
+	}
+	return looked > others
+}
+
+// onlyLooksUp holds where all that a stage of fn does with numbers of so many bits is to look
+// them up.
+func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, bits int) bool {
+	if fn.BytesPerPoint*8 <= int64(bits) {
+		return false // as narrow as what is stored
+	}
+	loads := 0
+	for row, name := range FeatureRows {
+		if !strings.HasPrefix(name, "op_") {
+			continue
+		}
+		for k, b := range featureBits {
+			n := int(st.Features[row*len(FeatureTypes)+k])
+			switch {
+			case b != bits || n == 0:
+			case name == "op_image_call" || name == "op_func_call":
+				loads += n
+			default:
+				return false
+			}
+		}
+	}
+	for e := range st.Edges {
+		producer := &p.Funcs[st.Edges[e].Producer]
+		if producer.BytesPerPoint*8 != int64(bits) {
+			continue
+		}
+		for k := range st.Edges[e].Jacobians {
+			j := &st.Edges[e].Jacobians[k]
+			if !st.looksUp(j) {
+				return false
+			}
+			loads -= int(j.Count)
+		}
+	}
+	return loads == 0 // the others are of Funcs with several values
+}
+
+// looksUp holds where loads lie at computed places, and not side by side along any loop over
+// points.
+func (s *Stage) looksUp(j *Jacobian) bool {
+	for i, l := range s.Loops {
+		if !l.RVar && len(j.Coeffs) > 0 && j.Coeffs[0][i].Den != 0 && j.Coeffs[0][i].Num != 0 {
+			return false
+		}
+	}
+	return j.LookedUp == j.Count && j.Count > 0
+}
+
+// movesOverPoints holds where loads move with a loop over points.
+func (s *Stage) movesOverPoints(j *Jacobian) bool {
+	for i, l := range s.Loops {
+		moves := func(row []Rational) bool { return row[i].Den == 0 || row[i].Num != 0 }
+		if !l.RVar && slices.ContainsFunc(j.Coeffs, moves) {
+			return true
+		}
+	}
+	return false
+}
