@@ -82,6 +82,7 @@ Json jacobian_json(const LoadJacobian &jac) {
     Json j = Json::object();
     j.set("count", jac.count).set("coeffs", coeffs);
     set_if(j, "looked_up", jac.looked_up);
+    set_if(j, "shifted", jac.shifted);
     if (any) j.set("offsets", offsets);
     return j;
 }

@@ -238,12 +238,13 @@ class Counter : public IRVisitor {
         return out;
     }
 
-    // Whether a load lies where a loop over points computes it.
-    bool looked_up(const std::vector<Expr> &coordinates) const {
+    // Whether a load lies where a loop over points, or one of a reduction, computes it.
+    bool is_computed(const std::vector<Expr> &coordinates, bool by_reduction) const {
         for (const Loop &l : stage.loops) {
+            if (l.rvar != by_reduction) continue;
             IsComputed computed(lets, l.var);
             for (const Expr &e : coordinates) e.accept(&computed);
-            if (computed.found && !l.rvar) return true;
+            if (computed.found) return true;
         }
         return false;
     }
@@ -293,11 +294,13 @@ class Counter : public IRVisitor {
                 if (!shared && j.same(m)) shared = &j;
             }
             if (!shared) {
-                e.jacobians.push_back({m, 0, 0, {}});
+                e.jacobians.push_back({m, 0, 0, 0, {}});
                 shared = &e.jacobians.back();
             }
             shared->count++;
-            shared->looked_up += looked_up(coordinates);
+            const bool looked_up = is_computed(coordinates, false);
+            shared->looked_up += looked_up;
+            shared->shifted += !looked_up && is_computed(coordinates, true);
             shared->offsets.push_back(offsets(coordinates, m));
         }
     }

@@ -482,7 +482,7 @@ private:
                 }
                 e.bounds.emplace_back(lo, hi);
             }
-            e.jacobians.push_back({Matrix(f.dimensions(), std::vector<Derivative>(stage.loops.size())), 1, 0, {}});
+            e.jacobians.push_back({Matrix(f.dimensions(), std::vector<Derivative>(stage.loops.size())), 1, 0, 0, {}});
             stage.edges.push_back(e);
             n.pointwise = false;
         }

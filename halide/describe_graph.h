@@ -54,7 +54,7 @@ using Matrix = std::vector<std::vector<Derivative>>;  // producer dimensions x c
 struct LoadJacobian {
     Matrix coeffs;
     int64_t count = 0;
-    int64_t looked_up = 0;                                     // of these, at computed places
+    int64_t looked_up = 0, shifted = 0;                        // of these, see pipeline.Jacobian
     std::vector<std::optional<std::vector<int64_t>>> offsets;  // one a load
 
     bool same(const Matrix &m) const;

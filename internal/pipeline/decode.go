@@ -314,8 +314,8 @@ func (b *Bound) validate(loops int) error {
 }
 
 func (j *Jacobian) validate(dims, loops int) error {
-	if j.LookedUp < 0 || j.LookedUp > j.Count {
-		return fmt.Errorf("%d of %d loads are looked up", j.LookedUp, j.Count)
+	if j.LookedUp < 0 || j.Shifted < 0 || j.LookedUp+j.Shifted > j.Count {
+		return fmt.Errorf("of %d loads %d are looked up and %d shifted", j.Count, j.LookedUp, j.Shifted)
 	}
 	if j.Count < 1 {
 		return fmt.Errorf("count %d", j.Count)

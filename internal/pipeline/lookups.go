@@ -18,7 +18,7 @@ import (
 func (p *Pipeline) WithoutLookups() *Pipeline {
 	out := *p
 	out.Funcs = slices.Clone(p.Funcs)
-	bits := p.vectorBits()
+	bits := p.VectorBits()
 	for f := range out.Funcs {
 		fn := &out.Funcs[f]
 		fn.Stages = slices.Clone(fn.Stages)
@@ -43,9 +43,9 @@ func (p *Pipeline) WithoutLookups() *Pipeline {
 	return &out
 }
 
-// vectorBits is how many bits a vector has: what a stage stores may be narrower than all that
+// VectorBits is how many bits a vector has: what a stage stores may be narrower than all that
 // it computes with, so that its lanes times the width of these are more.
-func (p *Pipeline) vectorBits() int {
+func (p *Pipeline) VectorBits() int {
 	bits := 0
 	for f := range p.Funcs {
 		for s := range p.Funcs[f].Stages {

@@ -220,8 +220,10 @@ type Jacobian struct {
 	Count  int64        `json:"count"`
 	Coeffs [][]Rational `json:"coeffs"`
 	// LookedUp is how many of them lie where a loop over points says by what it looks up
-	// or rounds to an integer.
+	// or rounds to an integer, and Shifted how many of the others lie where a reduction loop
+	// says so.
 	LookedUp int64 `json:"looked_up,omitempty"`
+	Shifted  int64 `json:"shifted,omitempty"`
 	// Offsets holds, for each load sharing the derivative, the constant part of
 	// its coordinates where they are affine; null where they are not.
 	Offsets [][]int64 `json:"offsets,omitempty"`

@@ -23,33 +23,32 @@ func reducesPoints(st *pipeline.Stage) bool {
 	return over && slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.RVar })
 }
 
-// Shifts says whether an update of f reads rows from where its reduction looks up: a point
-// beside the other's is beside what that reads, as far as anybody knows, but the next
-// iteration's row begins anywhere. Only with that loop around the row can it be known while
-// the row is gone over where it ends, and be loaded in vectors inside of that.
+// Shifts says whether an update of f reads rows from where its reduction looks up, and bounds
+// them: a point beside the other's is beside what that reads, as far as anybody knows, but the
+// next iteration's row begins anywhere. Only with that loop around the row can it be known
+// while the row is gone over where it ends, and be loaded in vectors inside of that.
 func (sp *Space) Shifts(f int) bool {
 	n := &sp.nodes[f]
 	return slices.ContainsFunc(n.Stages, func(st pipeline.Stage) bool {
 		row := st.PureLoop(n.vectorDims[0])
 		return row >= 0 && slices.ContainsFunc(st.Edges, func(e pipeline.Edge) bool {
-			return slices.ContainsFunc(e.Jacobians, func(j pipeline.Jacobian) bool { return has(&j, 0) && shifts(&st, j.Coeffs[0], row) })
+			return slices.ContainsFunc(e.Jacobians, func(j pipeline.Jacobian) bool { return shifts(&st, &j, row) })
 		})
 	})
 }
 
-// shifts holds where a coordinate moves anyhow with a reduction loop and with this one over
-// points, but stands still while any other does.
-func shifts(st *pipeline.Stage, coeffs []pipeline.Rational, row int) bool {
-	anyhow := false
+// shifts holds where loads move along memory with this loop over points, in no way that is
+// known beforehand, and with no other.
+func shifts(st *pipeline.Stage, j *pipeline.Jacobian, row int) bool {
+	if j.Shifted == 0 || !has(j, 0) || j.Coeffs[0][row].Den != 0 {
+		return false
+	}
 	for i, l := range st.Loops {
-		switch {
-		case l.RVar:
-			anyhow = anyhow || coeffs[i].Den == 0
-		case i != row && moves(coeffs[i]):
+		if i != row && !l.RVar && moves(j.Coeffs[0][i]) {
 			return false
 		}
 	}
-	return anyhow && moves(coeffs[row])
+	return true
 }
 
 // interchanges holds where the state has the reductions of n's stage around its points.

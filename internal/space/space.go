@@ -277,6 +277,7 @@ func (sp *Space) checkRoot() error {
 
 // derive computes what needs bounds.
 func (sp *Space) derive() {
+	bits := sp.p.VectorBits()
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
 		if n.given {
@@ -289,7 +290,7 @@ func (sp *Space) derive() {
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
 		n.divergent = n.findDivergent()
-		n.shorter = n.findShorter()
+		n.shorter = n.findShorter(bits)
 		n.dots = sp.findDots(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {

@@ -14,17 +14,19 @@ const leastLanes = 4
 
 // Shorter are the lengths that vectors of f may have besides their own, longest first: down
 // to what the widest type that one of its stages computes with fills, where that is not as
-// narrow as its narrowest. A vector of bytes is four vectors of their sums. The slice is shared.
+// narrow as its narrowest. A vector of bytes is four vectors of their sums, or of the floats
+// that they are rounded from. The slice is shared.
 func (sp *Space) Shorter(f int) []int64 { return sp.nodes[f].shorter }
 
-func (n *node) findShorter() []int64 {
+// findShorter finds them, where vectors have so many bits.
+func (n *node) findShorter(bits int) []int64 {
 	var out []int64
 	for s := range n.Stages {
 		st := &n.Stages[s]
-		narrowest, widest := st.Widths()
-		lanes := int64(st.VectorSize)
-		for ; narrowest < widest; narrowest *= 2 {
-			if lanes /= 2; lanes >= leastLanes && !slices.Contains(out, lanes) {
+		_, widest := st.Widths()
+		least := max(leastLanes, int64(bits/max(widest, 1)))
+		for lanes := int64(st.VectorSize) / 2; lanes >= least; lanes /= 2 {
+			if !slices.Contains(out, lanes) {
 				out = append(out, lanes)
 			}
 		}

@@ -40,6 +40,12 @@ func TestShorterVectors(t *testing.T) {
 	if got := sp.Shorter(f); !slices.Equal(got, []int64{natural / 2, natural / 4}) {
 		t.Errorf("vectors of %d lanes may have %v", natural, got)
 	}
+	sp = newSpace(t, pipelinetest.Described(t, "lookups.h21"), Defaults(2))
+	f = slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == "bytes" }) // made of integers
+	natural = int64(sp.nodes[f].VectorSize)
+	if got := sp.Shorter(f); !slices.Equal(got, []int64{natural / 2, natural / 4}) {
+		t.Errorf("vectors of %d bytes may have %v lanes", natural, got)
+	}
 	p = pipelinetest.Described(t, "harris.h21")
 	sp = newSpace(t, p, Defaults(2))
 	for f := range p.Funcs {
