@@ -49,7 +49,7 @@ func (p *Pipeline) UsesFloats() bool {
 }
 
 // Widths are the bits of the narrowest and the widest numbers that a stage computes with,
-// truth values and what WithoutLookups says is only looked up left out; 0 where there are none.
+// truth values and what WithOwnLanes says is only looked up left out; 0 where there are none.
 func (s *Stage) Widths() (narrowest, widest int) {
 	for k, n := range s.Features[:len(FeatureTypes)] { // types_in_use
 		if n == 0 || featureBits[k] <= s.lookedUp {

@@ -125,7 +125,7 @@ type Stage struct {
 	Features []int32 `json:"features"`
 	Edges    []Edge  `json:"edges"` // to the Funcs this stage reads, itself excepted
 
-	lookedUp int // numbers of so many bits are only looked up; see WithoutLookups
+	lookedUp int // numbers of so many bits are only looked up; see WithOwnLanes
 }
 
 // Loop is one loop of a stage's default loop nest.

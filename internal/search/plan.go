@@ -136,6 +136,27 @@ func (p *plan) turn() bool {
 	return done
 }
 
+// dot computes copies of inputs at root, each stored along what its readers add up several at
+// once of, and has these add up as many as they can. False where there are none.
+func (p *plan) dot() bool {
+	done := false
+	for f := range p.place {
+		if dim := p.sp.Dotted(f); dim >= 0 {
+			p.root(f)
+			p.place[f].Vector = dim
+			done = true
+		}
+	}
+	if done {
+		for _, f := range p.realised() {
+			if dots := p.sp.Dots(f); len(dots) > 0 {
+				p.say(f, space.Dot, dots[len(dots)-1])
+			}
+		}
+	}
+	return done
+}
+
 // tiled lists the stages that have tiles with others in them, or tasks.
 func (p *plan) tiled() []space.Reader {
 	var out []space.Reader

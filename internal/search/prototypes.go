@@ -73,6 +73,9 @@ func Prototypes(sp *space.Space) []Candidate {
 		p.sized = true
 		add("root-light-turned-sums", p)
 	}
+	if p, _ := tiled(sp, grouping{inlined: light, rows: 8}, twoVectors(sp), 0); p.dot() {
+		add("tiles-light-dotted", p)
+	}
 	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64, by: 4}} {
 		p := everyRoot(sp, true)
 		if g.rows > 0 {
@@ -131,6 +134,9 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	return out
 }
+
+// twoVectors is how many integers of 32 bits two vectors hold.
+func twoVectors(sp *space.Space) int64 { return int64(2 * sp.Pipeline().VectorBits() / 32) }
 
 // tiled computes what feeds one place in tiles of it, of g's rows and so many points wide, a
 // vector at least. What each of a column of tiles would compute anew, as a scan over the rows

@@ -66,11 +66,10 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 }
 
 // fitVectors says of all Funcs what people would of their vectors: what diverges is made
-// point by point, sums of products of short integers add up several at once, with no
-// more lanes than there are of the sums, and a vector has no more lanes than its dimension
-// has points, if a shorter one has room for these. Of what is packed a whole period is
-// unrolled. And rows are shifted one after the other, each of them whole. False where nothing
-// is said.
+// point by point, sums of products of short integers add up several at once, and a vector
+// has no more lanes than its dimension has points, if a shorter one has room for these. Of
+// what is packed a whole period is unrolled. And rows are shifted one after the other, each
+// of them whole. False where nothing is said.
 func (p *plan) fitVectors() bool {
 	done := false
 	periods := p.sp.Periods(func(f int) bool { return p.place[f].Kind == space.Inline })
@@ -87,9 +86,8 @@ func (p *plan) fitVectors() bool {
 			done = true
 		}
 		if dots := p.sp.Dots(f); len(dots) > 0 {
-			p.say(f, space.Dot, dots[0])
-			if lanes := p.sp.Shorter(f); len(lanes) > 0 {
-				p.say(f, space.Lanes, lanes[len(lanes)-1])
+			if _, ok := p.vectors[f][space.Dot]; !ok {
+				p.say(f, space.Dot, dots[0])
 			}
 			done = true
 		} else if lanes := p.enoughLanes(f); lanes > 0 {

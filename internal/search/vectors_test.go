@@ -3,6 +3,7 @@ package search
 import (
 	"maps"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,14 +31,13 @@ func TestWholePeriods(t *testing.T) {
 	}
 }
 
-// Sums of products of bytes are made several at once, in vectors no longer than theirs, in
-// prototypes and every other schedule given, and otherwise where a move has it so.
+// Sums of products of bytes are made several at once in prototypes and every other schedule
+// given, and otherwise where a move has it so.
 func TestSumsSeveralAtOnce(t *testing.T) {
 	sp := newSpace(t, "dots.h21", 2)
 	bytes := funcs(t, sp, "by_bytes")[0]
-	lanes := sp.Shorter(bytes)
 	said := func(s *space.State) map[space.Kind]int64 { return planOf(sp.Start(), s).vectors[bytes] }
-	usual := map[space.Kind]int64{space.Dot: 2, space.Lanes: lanes[len(lanes)-1]}
+	usual := map[space.Kind]int64{space.Dot: 2}
 	var from *space.State
 	for _, c := range Prototypes(sp) {
 		if planOf(sp.Start(), c.State).place[bytes].Kind != space.Compute {
@@ -48,28 +48,53 @@ func TestSumsSeveralAtOnce(t *testing.T) {
 			t.Errorf("%s: %v, not %v", c.Origin, got, usual)
 		}
 	}
-	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
-	seen := map[space.Kind]map[int64]bool{space.Dot: {}, space.Lanes: {}}
+	moved(t, from, space.Dot, bytes, sp.Dots(bytes), (*mover).dot)
+}
+
+// A copy of the weights lies as they are added up, four at once, in tiles of two vectors.
+func TestDottedCopies(t *testing.T) {
+	sp := newSpace(t, "dots_in.h21", 2)
+	weights, bytes := funcs(t, sp, "weights_im_in_by_bytes")[0], funcs(t, sp, "by_bytes")[0]
+	p := planOf(sp.Start(), prototype(t, sp, "prototype:tiles-light-dotted"))
+	if d := p.place[weights]; d.Kind != space.Compute || d.Vector != 1 || !d.Compute.Equal(space.Root) {
+		t.Errorf("the weights' copy: %+v", d)
+	}
+	if d := p.place[bytes]; p.vectors[bytes][space.Dot] != 4 || len(d.Compute.Tile) == 0 || d.Compute.Tile[0] != twoVectors(sp) {
+		t.Errorf("the sums: %+v, %d at once", d, p.vectors[bytes][space.Dot])
+	}
+	for _, c := range Prototypes(newSpace(t, "dots.h21", 2)) {
+		if strings.Contains(c.Origin, "dotted") {
+			t.Errorf("%s where there is no copy", c.Origin)
+		}
+	}
+}
+
+// moved checks that moves from a state say each of these of the vectors of f, and nothing.
+func moved(t *testing.T, from *space.State, kind space.Kind, f int, factors []int64, move func(m *mover, from, other *space.State) (*space.State, bool)) {
+	t.Helper()
+	begin := from.Space().Start()
+	m := newMover(begin, rand.New(rand.NewSource(1)))
+	seen := map[int64]bool{}
 	for range 200 {
-		for kind, move := range map[space.Kind]func(from, other *space.State) (*space.State, bool){space.Dot: m.dot, space.Lanes: m.lanes} {
-			next, ok := move(from, nil)
-			if !ok || next.Key() == from.Key() {
-				t.Fatalf("%s: a move changed nothing", kind)
-			}
-			seen[kind][said(next)[kind]] = true // 0 where nothing is said
-			from = next
+		next, ok := move(m, from, nil)
+		if !ok || next.Key() == from.Key() {
+			t.Fatalf("%s: a move changed nothing", kind)
+		}
+		seen[planOf(begin, next).vectors[f][kind]] = true // 0 where nothing is said
+		from = next
+	}
+	for _, n := range append(slices.Clone(factors), 0) {
+		if !seen[n] {
+			t.Errorf("%s: never %d", kind, n)
 		}
 	}
-	for _, n := range append(lanes, 0) {
-		if !seen[space.Lanes][n] {
-			t.Errorf("never %d lanes", n)
-		}
-	}
-	for _, n := range append(sp.Dots(bytes), 0) {
-		if !seen[space.Dot][n] {
-			t.Errorf("never %d at once", n)
-		}
-	}
+}
+
+// What is stored as bytes has vectors of fewer where a move has it so.
+func TestLanes(t *testing.T) {
+	sp := newSpace(t, "lookups.h21", 2)
+	bytes := funcs(t, sp, "bytes")[0]
+	moved(t, everyRoot(sp, false).state(), space.Lanes, bytes, sp.Shorter(bytes), (*mover).lanes)
 }
 
 // Prototypes have rows that begin where a reduction looks up one after the other, but no

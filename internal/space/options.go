@@ -67,7 +67,7 @@ type Options struct {
 	// the rest does no harm; by vectors along the other dimensions of outputs of which
 	// the one that is dense in memory fills none, as where channels are interleaved; and
 	// has vectors as long as what is computed fills where narrower types are only looked up
-	// (pipeline.WithoutLookups).
+	// (pipeline.WithOwnLanes).
 	// Default true; Adams turns it off.
 	ShortVectors bool
 

@@ -83,9 +83,38 @@ func (sp *Space) Turning(f int) int {
 			}
 		}
 	}
+	return sp.storedAlong(f, loads)
+}
+
+// Dotted is the dimension of f, a copy of an input, along which its readers add up several at
+// once (see Dots), where that is not the one the input is dense along: stored so, what a lane
+// adds up at once lies side by side. -1 where there is none.
+func (sp *Space) Dotted(f int) int {
+	n := &sp.nodes[f]
+	if !sp.loadsInput(n) {
+		return -1
+	}
+	loads := make([]int64, n.dims)
+	for _, c := range n.consumers {
+		for _, loop := range sp.stages[c.stage].dots {
+			for k := range c.edge.Jacobians {
+				for d := range loads {
+					if j := &c.edge.Jacobians[k]; loop >= 0 && isDenseIn(j, d, loop) {
+						loads[d] += j.Count
+					}
+				}
+			}
+		}
+	}
+	return sp.storedAlong(f, loads)
+}
+
+// storedAlong is the dimension of f along which most loads are dense, where it is one of its
+// vectors' and not the first; -1 where there is none.
+func (sp *Space) storedAlong(f int, loads []int64) int {
 	best := 0
 	for d := range loads {
-		if loads[d] > loads[best] && slices.Contains(n.vectorDims, d) {
+		if loads[d] > loads[best] && slices.Contains(sp.nodes[f].vectorDims, d) {
 			best = d
 		}
 	}

@@ -20,13 +20,26 @@ func TestPacking(t *testing.T) {
 // A copy that is read by columns is turned; what is read as it lies is not, nor what is no copy
 // of an input.
 func TestTurning(t *testing.T) {
-	for name, want := range map[string]map[string]int{"turned_in.h21": {"input_im_in_output": 1}, "mirrored.h21": {}, "boundary_in.h21": {}} {
+	checkStored(t, (*Space).Turning, map[string]map[string]int{"turned_in.h21": {"input_im_in_output": 1}, "dots_in.h21": {}, "mirrored.h21": {}, "boundary_in.h21": {}})
+}
+
+// A copy of which columns are added up several at once is stored by columns; what is not added
+// up so is not, nor what lies so.
+func TestDotted(t *testing.T) {
+	checkStored(t, (*Space).Dotted, map[string]map[string]int{"dots_in.h21": {"weights_im_in_by_bytes": 1}, "turned_in.h21": {}, "boundary_in.h21": {}})
+}
+
+// checkStored checks along which dimension Funcs are to be stored; those that are not listed
+// along none.
+func checkStored(t *testing.T, along func(*Space, int) int, wants map[string]map[string]int) {
+	t.Helper()
+	for name, want := range wants {
 		p := pipelinetest.Described(t, name)
 		sp := newSpace(t, p, Defaults(2))
 		for f := range p.Funcs {
-			dim, turns := want[p.Funcs[f].Name]
-			if got := sp.Turning(f); got != dim && turns || got >= 0 && !turns {
-				t.Errorf("%s of %s is turned to %d", p.Funcs[f].Name, name, got)
+			dim, stored := want[p.Funcs[f].Name]
+			if got := along(sp, f); got != dim && stored || got >= 0 && !stored {
+				t.Errorf("%s of %s is stored along %d", p.Funcs[f].Name, name, got)
 			}
 		}
 	}

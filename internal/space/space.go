@@ -121,7 +121,7 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 		p = p.AsCompiled()
 	}
 	if o.ShortVectors {
-		p = p.WithoutLookups()
+		p = p.WithOwnLanes()
 	}
 	sp := &Space{p: p, o: o, head: head, words: len(p.Funcs)/64 + 1, nodes: make([]node, len(p.Funcs))}
 	if err := sp.link(); err != nil {

@@ -13,7 +13,7 @@ import (
 func TestLookupsDoNotCount(t *testing.T) {
 	for _, name := range []string{"lookups.h19", "lookups.h21"} {
 		p := pipelinetest.Described(t, name)
-		without := p.WithoutLookups()
+		without := p.WithOwnLanes()
 		find := func(p *pipeline.Pipeline, f string) *pipeline.Func {
 			i := slices.IndexFunc(p.Funcs, func(fn pipeline.Func) bool { return fn.Name == f })
 			return &p.Funcs[i]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// WithoutLookups is p with vectors of as many lanes as what its stages compute with fills, in
+// WithOwnLanes is p with vectors of as many lanes as what its stages compute with fills, in
 // place of what the narrowest type of all does as Adams2019 has it, where more lanes are
 // nothing but more to compile:
 //
@@ -13,9 +13,11 @@ import (
 //     are, which come one by one.
 //   - Most of what a stage loads is looked up. Its vectors then have as many lanes as its widest
 //     type fills, whatever else is read or written in rows.
+//   - A stage adds up products of integers several times narrower (SummedAtOnce). It is the sums
+//     that stay in registers, so its vectors have as many lanes as these fill.
 //
 // p and the result share all else.
-func (p *Pipeline) WithoutLookups() *Pipeline {
+func (p *Pipeline) WithOwnLanes() *Pipeline {
 	out := *p
 	out.Funcs = slices.Clone(p.Funcs)
 	bits := p.VectorBits()
@@ -26,12 +28,12 @@ func (p *Pipeline) WithoutLookups() *Pipeline {
 		for s := range fn.Stages {
 			st := &fn.Stages[s]
 			narrowest, widest := st.Widths()
-			looksUp := st.mostlyLooksUp()
-			for narrowest < widest && (looksUp || p.onlyLooksUp(fn, st, narrowest)) {
+			asWidest := st.SummedAtOnce > 1 || st.mostlyLooksUp()
+			for narrowest < widest && (asWidest || p.onlyLooksUp(fn, st, narrowest)) {
 				st.lookedUp = narrowest
 				narrowest, _ = st.Widths()
 			}
-			if lanes := bits / max(narrowest, 1); lanes < st.VectorSize && (looksUp || st.lookedUp > 0) {
+			if lanes := bits / max(narrowest, 1); lanes < st.VectorSize && (asWidest || st.lookedUp > 0) {
 				st.VectorSize, fewer = max(1, lanes), true
 			}
 			most = max(most, st.VectorSize)
