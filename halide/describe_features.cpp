@@ -5,6 +5,7 @@
 // subexpression elimination.
 
 #include "describe_graph.h"
+#include "describe_stage.h"
 
 #include <map>
 
@@ -94,7 +95,7 @@ class IsComputed : public IRGraphVisitor {
         if (lets.contains(op->name)) include(lets.get(op->name));
     }
     void visit(const Call *op) override {
-        found = found || ((op->call_type == Call::Halide || op->call_type == Call::Image) && depends(op));
+        found = found || (is_load(op) && depends(op));
         if (!found) IRGraphVisitor::visit(op);
     }
     void visit(const Cast *op) override {

@@ -7,11 +7,11 @@ namespace protuner::description {
 using namespace Halide;
 using namespace Halide::Internal;
 
-namespace {
-
 bool is_load(const Call *c) {
     return c->call_type == Call::Halide || c->call_type == Call::Image;
 }
+
+namespace {
 
 class Look : public IRVisitor {
     using IRVisitor::visit;

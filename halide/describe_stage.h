@@ -8,6 +8,9 @@
 
 namespace protuner::description {
 
+// Whether a call loads a value of a Func or an input.
+bool is_load(const Halide::Internal::Call *c);
+
 // What a stage's definition uses.
 struct Uses {
     std::map<std::string, int> calls;  // by name, as often as they are written

@@ -49,10 +49,10 @@ func (p *Pipeline) UsesFloats() bool {
 }
 
 // Widths are the bits of the narrowest and the widest numbers that a stage computes with,
-// truth values and what WithOwnLanes says is only looked up left out; 0 where there are none.
+// truth values and what WithOwnLanes passes over left out; 0 where there are none.
 func (s *Stage) Widths() (narrowest, widest int) {
 	for k, n := range s.Features[:len(FeatureTypes)] { // types_in_use
-		if n == 0 || featureBits[k] <= s.lookedUp {
+		if n == 0 || featureBits[k] <= s.passedOver {
 			continue
 		}
 		if narrowest == 0 || featureBits[k] < narrowest {
@@ -90,6 +90,11 @@ func (s *Stage) adds(column int) bool {
 // where the stage has none.
 func (s *Stage) PureLoop(dim int) int {
 	return slices.IndexFunc(s.Loops, func(l Loop) bool { return l.Pure && !l.RVar && l.PureDim == dim })
+}
+
+// Reduces says whether the stage has a reduction loop.
+func (s *Stage) Reduces() bool {
+	return slices.ContainsFunc(s.Loops, func(l Loop) bool { return l.RVar })
 }
 
 // summed is how many iterations the reduction loops have for each point, those left out

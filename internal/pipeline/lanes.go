@@ -30,10 +30,10 @@ func (p *Pipeline) WithOwnLanes() *Pipeline {
 			narrowest, widest := st.Widths()
 			asWidest := st.SummedAtOnce > 1 || st.mostlyLooksUp()
 			for narrowest < widest && (asWidest || p.onlyLooksUp(fn, st, narrowest)) {
-				st.lookedUp = narrowest
+				st.passedOver = narrowest
 				narrowest, _ = st.Widths()
 			}
-			if lanes := bits / max(narrowest, 1); lanes < st.VectorSize && (asWidest || st.lookedUp > 0) {
+			if lanes := bits / max(narrowest, 1); lanes < st.VectorSize && (asWidest || st.passedOver > 0) {
 				st.VectorSize, fewer = max(1, lanes), true
 			}
 			most = max(most, st.VectorSize)
@@ -123,13 +123,13 @@ func (s *Stage) looksUp(j *Jacobian) bool {
 			return false
 		}
 	}
-	return j.LookedUp == j.Count && j.Count > 0
+	return j.LookedUp == j.Count
 }
 
 // movesOverPoints holds where loads move with a loop over points.
 func (s *Stage) movesOverPoints(j *Jacobian) bool {
 	for i, l := range s.Loops {
-		moves := func(row []Rational) bool { return row[i].Den == 0 || row[i].Num != 0 }
+		moves := func(row []Rational) bool { return row[i].Moves() }
 		if !l.RVar && slices.ContainsFunc(j.Coeffs, moves) {
 			return true
 		}

@@ -125,7 +125,7 @@ type Stage struct {
 	Features []int32 `json:"features"`
 	Edges    []Edge  `json:"edges"` // to the Funcs this stage reads, itself excepted
 
-	lookedUp int // numbers of so many bits are only looked up; see WithOwnLanes
+	passedOver int // numbers of so many bits or fewer do not count in Widths; see WithOwnLanes
 }
 
 // Loop is one loop of a stage's default loop nest.
@@ -232,6 +232,9 @@ type Jacobian struct {
 // Rational is a derivative, not always in lowest terms; Den 0 says that it is not
 // a constant. The JSON form is [num, den].
 type Rational struct{ Num, Den int64 }
+
+// Moves says whether a coordinate moves with a loop, or nobody knows.
+func (r Rational) Moves() bool { return r.Num != 0 || r.Den == 0 }
 
 // Reduced is r in lowest terms.
 func (r Rational) Reduced() Rational {

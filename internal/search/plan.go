@@ -124,10 +124,14 @@ func (p *plan) root(f int) { p.at(f, space.Root, space.Root) }
 
 // turn computes copies of inputs at root, each stored along the dimension that its readers'
 // vectors move along, where that is not how the input lies. False where there are none.
-func (p *plan) turn() bool {
+func (p *plan) turn() bool { return p.storeAlong(p.sp.Turning) }
+
+// storeAlong computes at root what has a dimension to be stored along, -1 being none, and
+// stores it so. False where nothing has.
+func (p *plan) storeAlong(dimension func(f int) int) bool {
 	done := false
 	for f := range p.place {
-		if dim := p.sp.Turning(f); dim >= 0 {
+		if dim := dimension(f); dim >= 0 {
 			p.root(f)
 			p.place[f].Vector = dim
 			done = true
@@ -139,22 +143,15 @@ func (p *plan) turn() bool {
 // dot computes copies of inputs at root, each stored along what its readers add up several at
 // once of, and has these add up as many as they can. False where there are none.
 func (p *plan) dot() bool {
-	done := false
-	for f := range p.place {
-		if dim := p.sp.Dotted(f); dim >= 0 {
-			p.root(f)
-			p.place[f].Vector = dim
-			done = true
+	if !p.storeAlong(p.sp.Dotted) {
+		return false
+	}
+	for _, f := range p.realised() {
+		if dots := p.sp.Dots(f); len(dots) > 0 {
+			p.say(f, space.Dot, dots[len(dots)-1])
 		}
 	}
-	if done {
-		for _, f := range p.realised() {
-			if dots := p.sp.Dots(f); len(dots) > 0 {
-				p.say(f, space.Dot, dots[len(dots)-1])
-			}
-		}
-	}
-	return done
+	return true
 }
 
 // tiled lists the stages that have tiles with others in them, or tasks.

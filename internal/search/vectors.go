@@ -10,12 +10,17 @@ import (
 
 // scalar makes one of the Funcs that diverge point by point, or in vectors again.
 func (m *mover) scalar(from, _ *space.State) (*space.State, bool) {
-	return m.vectors(from, space.Scalar, func(sp *space.Space, f int) []int64 {
-		if len(sp.Divergent(f)) == 0 {
+	return m.vectors(from, space.Scalar, factorless(func(sp *space.Space, f int) bool { return len(sp.Divergent(f)) > 0 }))
+}
+
+// factorless lists 0, for what is said without a factor, of the Funcs for which this holds.
+func factorless(holds func(sp *space.Space, f int) bool) func(sp *space.Space, f int) []int64 {
+	return func(sp *space.Space, f int) []int64 {
+		if !holds(sp, f) {
 			return nil
 		}
 		return []int64{0}
-	})
+	}
 }
 
 // lanes gives one Func shorter vectors, or those of before.
@@ -35,12 +40,7 @@ func (m *mover) across(from, _ *space.State) (*space.State, bool) {
 
 // interchange has reductions of one Func around its points, or inside again.
 func (m *mover) interchange(from, _ *space.State) (*space.State, bool) {
-	return m.vectors(from, space.Interchange, func(sp *space.Space, f int) []int64 {
-		if !sp.Interchanges(f) {
-			return nil
-		}
-		return []int64{0}
-	})
+	return m.vectors(from, space.Interchange, factorless((*space.Space).Interchanges))
 }
 
 // vectors says something else of one Func that something of that Kind can be said of: one

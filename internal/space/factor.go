@@ -147,7 +147,7 @@ func reduced(st *pipeline.Stage, j *pipeline.Jacobian) bool {
 // rowReduced holds where one coordinate of a load does.
 func rowReduced(st *pipeline.Stage, row []pipeline.Rational) bool {
 	for i, c := range row {
-		if st.Loops[i].RVar && moves(c) {
+		if st.Loops[i].RVar && c.Moves() {
 			return true
 		}
 	}

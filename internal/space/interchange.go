@@ -19,8 +19,7 @@ func (sp *Space) Interchanges(f int) bool {
 
 // reducesPoints holds where a stage has loops over points and reductions.
 func reducesPoints(st *pipeline.Stage) bool {
-	over := slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return !l.RVar })
-	return over && slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.RVar })
+	return st.Reduces() && slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return !l.RVar })
 }
 
 // Shifts says whether an update of f reads rows from where its reduction looks up, and bounds
@@ -44,7 +43,7 @@ func shifts(st *pipeline.Stage, j *pipeline.Jacobian, row int) bool {
 		return false
 	}
 	for i, l := range st.Loops {
-		if i != row && !l.RVar && moves(j.Coeffs[0][i]) {
+		if i != row && !l.RVar && j.Coeffs[0][i].Moves() {
 			return false
 		}
 	}

@@ -66,9 +66,8 @@ type Options struct {
 	// more; by vectors along dimensions that fill three quarters of one, where computing
 	// the rest does no harm; by vectors along the other dimensions of outputs of which
 	// the one that is dense in memory fills none, as where channels are interleaved; and
-	// has vectors as long as what is computed fills where narrower types are only looked up
-	// (pipeline.WithOwnLanes).
-	// Default true; Adams turns it off.
+	// has vectors as long as what is computed fills where narrower types are only looked up,
+	// or multiplied and added up (pipeline.WithOwnLanes). Default true; Adams turns it off.
 	ShortVectors bool
 
 	// IndependentRVars widens the space by vectors along reduction loops whose iterations

@@ -68,35 +68,28 @@ func (sp *Space) readsRows(c *consumer) bool {
 // where that is not the one the input is dense along: stored so it is loaded in vectors. -1
 // where there is none.
 func (sp *Space) Turning(f int) int {
-	n := &sp.nodes[f]
-	if !sp.loadsInput(n) {
-		return -1
-	}
-	loads := make([]int64, n.dims)
-	for _, c := range n.consumers {
-		along := sp.stages[c.stage].loopAlong(sp.AlongMemory(c.fn))
-		for k := range c.edge.Jacobians {
-			for d := range loads {
-				if j := &c.edge.Jacobians[k]; along >= 0 && isDenseIn(j, d, along) {
-					loads[d] += j.Count
-				}
-			}
-		}
-	}
-	return sp.storedAlong(f, loads)
+	return sp.storedAlong(f, func(c *consumer) []int { return []int{sp.stages[c.stage].loopAlong(sp.AlongMemory(c.fn))} })
 }
 
 // Dotted is the dimension of f, a copy of an input, along which its readers add up several at
 // once (see Dots), where that is not the one the input is dense along: stored so, what a lane
 // adds up at once lies side by side. -1 where there is none.
 func (sp *Space) Dotted(f int) int {
+	return sp.storedAlong(f, func(c *consumer) []int { return sp.stages[c.stage].dots[:] })
+}
+
+// storedAlong is the dimension of f, a copy of an input, that most loads of its readers are
+// dense in along these of their loops, -1 being none of them, where it is one of its vectors'
+// and not the first; -1 where there is none.
+func (sp *Space) storedAlong(f int, loops func(c *consumer) []int) int {
 	n := &sp.nodes[f]
 	if !sp.loadsInput(n) {
 		return -1
 	}
 	loads := make([]int64, n.dims)
-	for _, c := range n.consumers {
-		for _, loop := range sp.stages[c.stage].dots {
+	for i := range n.consumers {
+		c := &n.consumers[i]
+		for _, loop := range loops(c) {
 			for k := range c.edge.Jacobians {
 				for d := range loads {
 					if j := &c.edge.Jacobians[k]; loop >= 0 && isDenseIn(j, d, loop) {
@@ -106,15 +99,9 @@ func (sp *Space) Dotted(f int) int {
 			}
 		}
 	}
-	return sp.storedAlong(f, loads)
-}
-
-// storedAlong is the dimension of f along which most loads are dense, where it is one of its
-// vectors' and not the first; -1 where there is none.
-func (sp *Space) storedAlong(f int, loads []int64) int {
 	best := 0
 	for d := range loads {
-		if loads[d] > loads[best] && slices.Contains(sp.nodes[f].vectorDims, d) {
+		if loads[d] > loads[best] && slices.Contains(n.vectorDims, d) {
 			best = d
 		}
 	}
@@ -126,7 +113,6 @@ func (sp *Space) storedAlong(f int, loads []int64) int {
 
 // readsAgain holds where a reduction reads each of so many points over and over.
 func (sp *Space) readsAgain(c *consumer, read float64) bool {
-	reduces := slices.ContainsFunc(sp.stages[c.stage].Loops, func(l pipeline.Loop) bool { return l.RVar })
 	loops := points(sp.root.bounds(c.fn).Loops(c.idx))
-	return c.idx > 0 && reduces && loops*float64(c.edge.Calls) >= worthPacking*read
+	return c.idx > 0 && sp.stages[c.stage].Reduces() && loops*float64(c.edge.Calls) >= worthPacking*read
 }

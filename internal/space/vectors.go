@@ -40,7 +40,7 @@ func (n *node) findShorter(bits int) []int64 {
 // points it is at, which goes the faster the more of them are in registers.
 func (sp *Space) Sums(f int) bool {
 	for s, st := range sp.nodes[f].Stages {
-		if slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.RVar }) && !sp.writesElsewhere(f, s) {
+		if st.Reduces() && !sp.writesElsewhere(f, s) {
 			return true
 		}
 	}
@@ -228,12 +228,9 @@ func isDenseIn(j *pipeline.Jacobian, row, loop int) bool {
 
 // strides holds where a load moves with a loop, but not in dimension row, as far as is known.
 func strides(j *pipeline.Jacobian, row, loop int) bool {
-	moved := func(row []pipeline.Rational) bool { return moves(row[loop]) }
+	moved := func(row []pipeline.Rational) bool { return row[loop].Moves() }
 	return slices.ContainsFunc(j.Coeffs, moved) && !(has(j, row) && j.Coeffs[row][loop].Num != 0)
 }
-
-// moves holds where a coordinate moves with a loop, or nobody knows.
-func moves(c pipeline.Rational) bool { return c.Num != 0 || c.Den == 0 }
 
 // has says whether what is loaded has that dimension, which a scalar has not, and -1 is not.
 func has(j *pipeline.Jacobian, row int) bool { return row >= 0 && row < len(j.Coeffs) }
