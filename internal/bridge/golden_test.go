@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/protuner/protuner/internal/schedule"
@@ -53,16 +54,33 @@ func readGoldens(t *testing.T) goldens {
 }
 
 // opened keeps one Generator for each source, so that each is compiled and asked
-// for its names once.
-type opened map[string]*Generator
+// for its names once, whichever test needs it first.
+type opened struct {
+	mu sync.Mutex
+	of map[string]*source
+}
 
-func (o opened) get(t *testing.T, version, target string, g golden) *Generator {
+type source struct {
+	once sync.Once
+	gen  *Generator // nil where it could not be opened
+}
+
+func (o *opened) get(t *testing.T, version, target string, g golden) *Generator {
 	t.Helper()
 	k := version + " " + g.Source
-	if o[k] == nil {
-		o[k] = openApp(t, version, filepath.Join("..", "..", g.Source), Options{Name: g.Generator})
+	o.mu.Lock()
+	if o.of[k] == nil {
+		o.of[k] = &source{}
 	}
-	out := *o[k]
+	from := o.of[k]
+	o.mu.Unlock()
+	from.once.Do(func() {
+		from.gen = openApp(t, version, filepath.Join("..", "..", g.Source), Options{Name: g.Generator})
+	})
+	if from.gen == nil {
+		t.Fatalf("%s was not opened by another test", g.Source)
+	}
+	out := *from.gen
 	out.Name, out.Params = g.Generator, []Param{{"target", target}}
 	for _, p := range g.Params {
 		name, value, _ := strings.Cut(p, "=")
@@ -78,11 +96,12 @@ func TestDescriptionsAreGolden(t *testing.T) {
 		t.Skip("compiles with a real Halide")
 	}
 	all := readGoldens(t)
-	sources := opened{}
+	sources := &opened{of: map[string]*source{}}
 	for _, major := range all.Versions {
 		version := fmt.Sprintf("%d.0.0", major)
 		for _, g := range all.Descriptions {
 			t.Run(fmt.Sprintf("%s.h%d", g, major), func(t *testing.T) {
+				t.Parallel()
 				got, err := sources.get(t, version, all.Target, g).describe(t.Context(), g.Structure)
 				if err != nil {
 					t.Fatal(err)
@@ -110,6 +129,7 @@ func TestDescriptionsAreGolden(t *testing.T) {
 		}
 		for _, g := range all.Refusals {
 			t.Run(fmt.Sprintf("refused/%s.h%d", g, major), func(t *testing.T) {
+				t.Parallel()
 				_, err := sources.get(t, version, all.Target, g).describe(t.Context(), g.Structure)
 				var ge *GeneratorError
 				if !errors.As(err, &ge) || ge.Reason != g.Error {

@@ -389,7 +389,7 @@ func TestScatteringPointByPoint(t *testing.T) {
 	check("the move back", back, true)
 	given := []Candidate{newCandidate(vectors, "given"), newCandidate(vectors, "given")}
 	for i, o := range begin(given, nil) {
-		if !o.given || o.Origin != "given" {
+		if o.kind != isGiven || o.Origin != "given" {
 			t.Errorf("given as %q", o.Origin)
 		}
 		check("given", o.State, i%2 == 0)

@@ -74,10 +74,12 @@ type Evolve struct {
 	mover  *mover
 	credit *credit
 	seen   seen
-	first  []opening // given and prototypes, not yet proposed
-	given  int       // how many of those given were proposed
-	begun  int       // candidates proposed
-	best   []member  // fastest first
+	first  []opening      // given and prototypes, not yet proposed
+	given  int            // how many of those given were proposed
+	opened map[uint64]int // the kind of those that were, until they come back
+	dues   []due          // by kind
+	begun  int            // candidates proposed
+	best   []member       // fastest first
 	born   map[uint64]birth
 
 	sizes       int  // times that beginsSized had a choice
@@ -87,34 +89,27 @@ type Evolve struct {
 // promptly is how many candidates are of those to begin with before the best of them are
 // changed. From then on they and changes take turns: where building one takes seconds,
 // going through dozens that are much alike would be all that a budget is good for.
-const promptly = 12
+const promptly = 6
 
 // spread is the step in which given candidates are gone through: those next to each
 // other in what the model thinks of them are much alike.
 const spread = 4
 
-// begin merges what was given with the prototypes: one of these, one of those. The model
-// knows vectors of one kind alone, so those of every other one given are made as those of
-// prototypes are.
+// begin is what was given and the prototypes. The model knows vectors of one kind alone, so
+// those of every other one given are made as those of prototypes are.
 func begin(given, prototypes []Candidate) []opening {
-	var apart []Candidate
 	var out []opening
 	for k := range spread {
 		for i := k; i < len(given); i += spread {
 			c := given[i]
-			if len(apart)%2 == 0 {
+			if len(out)%2 == 0 {
 				c = withVectors(c)
 			}
-			apart = append(apart, c)
+			out = append(out, opening{c, isGiven})
 		}
 	}
-	for i := range max(len(apart), len(prototypes)) {
-		if i < len(apart) {
-			out = append(out, opening{apart[i], true})
-		}
-		if i < len(prototypes) {
-			out = append(out, opening{prototypes[i], false})
-		}
+	for _, c := range prototypes {
+		out = append(out, opening{c, isPrototype})
 	}
 	return out
 }
@@ -132,12 +127,26 @@ func withVectors(c Candidate) Candidate {
 // opening is one of the candidates to begin with.
 type opening struct {
 	Candidate
-	given bool
+	kind int
 }
 
-// oneMore is after how many proposals one more of those given is tried: what the model
-// finds is much alike.
-const oneMore = 16
+// The kinds of candidates to begin with, of which the one whose fastest is the faster has
+// more turns (whoseTurn): by less than of spaces, and later where it is the prototypes that
+// are slower, which differ much among themselves.
+const (
+	isGiven = iota
+	isPrototype
+	openingEagerness = 2
+	givenTrial       = 2
+	prototypesTrial  = 5
+)
+
+// Of those given some are tried first, and one more whenever so many candidates were
+// proposed: what the model finds is much alike.
+const (
+	givenFirst = 6
+	oneMore    = 16
+)
 
 type member struct {
 	state   *space.State
@@ -166,7 +175,7 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	}
 	first := slices.DeleteFunc(begin(o.Given, Prototypes(sp)), func(c opening) bool { return tooLarge(c.State) })
 	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, first: first, born: map[uint64]birth{}}
+		seen: seen{}, first: first, opened: map[uint64]int{}, dues: newDues(givenTrial, prototypesTrial), born: map[uint64]birth{}}
 }
 
 // otherwise is of how many that begin the search one is not of the kind, with or without
@@ -233,32 +242,40 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 	return made[i], births[i], true
 }
 
-// open takes the most promising of the candidates to begin with, false where there is
-// none. While there is something to change it spares those given of which there were
-// enough for now, and those that are hopeless.
+// open takes the most promising of the candidates to begin with, of the kind whose turn it
+// is, false where there is none. While there is something to change it spares those that
+// are hopeless, and turns of those given of which there were enough for now are for changes.
 func (e *Evolve) open(changes bool) (Candidate, bool) {
 	all := !changes || len(e.best) == 0
-	enough := e.given >= promptly/2+e.begun/oneMore
-	var fit []Candidate
-	var at []int
+	at := make([][]int, len(e.dues))
 	for i, c := range e.first {
-		if all || !(c.given && enough) && !e.o.Lateness.hopeless(c.State) {
-			fit, at = append(fit, c.Candidate), append(at, i)
+		if all || !e.o.Lateness.hopeless(c.State) {
+			at[c.kind] = append(at[c.kind], i)
 		}
 	}
-	if len(fit) == 0 {
+	kind := whoseTurn(e.dues, func(k int) bool { return len(at[k]) > 0 }, openingEagerness)
+	if kind < 0 {
 		return Candidate{}, false
 	}
-	i := at[e.mostPromising(fit)]
-	c := e.first[i]
-	if c.given {
+	e.dues[kind].turns++
+	if kind == isGiven && !all && e.given >= givenFirst+e.begun/oneMore {
+		return Candidate{}, false
+	}
+	fit := make([]Candidate, len(at[kind]))
+	for i, k := range at[kind] {
+		fit[i] = e.first[k].Candidate
+	}
+	i := at[kind][e.mostPromising(fit)]
+	c := e.first[i].Candidate
+	if kind == isGiven {
 		e.given++
 	}
 	e.first = slices.Delete(e.first, i, i+1)
 	if e.beginsSized() {
-		return newCandidate(sized(c.State), c.Origin), true
+		c = newCandidate(sized(c.State), c.Origin)
 	}
-	return c.Candidate, true
+	e.opened[c.Hash] = kind
+	return c, true
 }
 
 // mostPromising is the index of the candidate that the judge would measure; the first
@@ -312,20 +329,25 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 	return newCandidate(s, origin), birth{kind, from.seconds}, true
 }
 
-// parent draws one of the population; each is 1/4 as likely again as the one
-// behind it.
+// parent draws one of the population; each is 1/4 as likely again as the one behind it, and
+// the less so the slower it is: by the third power of its time.
 func (e *Evolve) parent() member {
 	total := 0.0
 	for i := range e.best {
-		total += math.Pow(0.8, float64(i))
+		total += e.preference(i)
 	}
 	x := e.rng.Float64() * total
 	for i := range e.best {
-		if x -= math.Pow(0.8, float64(i)); x < 0 {
+		if x -= e.preference(i); x < 0 {
 			return e.best[i]
 		}
 	}
 	return e.best[0]
+}
+
+// preference is the weight of the member of a rank among the parents.
+func (e *Evolve) preference(rank int) float64 {
+	return math.Pow(0.8, float64(rank)) * math.Pow(e.best[0].seconds/e.best[rank].seconds, 3)
 }
 
 // Observe implements Strategy.
@@ -339,6 +361,10 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 			e.o.Judge.learn(o.Candidate.State, o.Seconds, o.OK)
 		}
 		e.o.Lateness.learn(o)
+		if kind, ok := e.opened[o.Candidate.Hash]; ok {
+			e.dues[kind].learn(o)
+			delete(e.opened, o.Candidate.Hash)
+		}
 		reward := 0.0
 		b, mine := e.born[o.Candidate.Hash]
 		delete(e.born, o.Candidate.Hash)

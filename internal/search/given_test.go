@@ -2,11 +2,12 @@ package search
 
 import (
 	"math/rand"
+	"strings"
 	"testing"
 )
 
-// What evolution is given comes among the first with the prototypes, all of it in the
-// end, and what came first is changed before all of it has been measured.
+// What evolution is given comes among the first with the prototypes where they are as fast,
+// all of it in the end, and what came first is changed before all of it has been measured.
 func TestGivenTakeTurns(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
 	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 24)
@@ -33,7 +34,7 @@ func TestGivenTakeTurns(t *testing.T) {
 			kind = "prototype"
 		}
 		kinds = append(kinds, kind)
-		return Outcome{Candidate: c, OK: true, Seconds: pretend(c)}
+		return Outcome{Candidate: c, OK: true, Seconds: 1}
 	})
 	count := func(from, to int) map[string]int {
 		n := map[string]int{}
@@ -71,7 +72,36 @@ func TestGivenAreSpared(t *testing.T) {
 		}
 		return Outcome{Candidate: c, OK: true, Seconds: pretend(c)}
 	})
-	if given < promptly/2+1 || given > promptly/2+4 {
+	if given < givenFirst+1 || given > givenFirst+4 {
 		t.Errorf("%d of 100 given among the first %d", given, 4*oneMore)
+	}
+}
+
+// Kinds of openings whose fastest takes twice as long as the other's have few turns after
+// their trial.
+func TestSlowOpeningsHaveFewTurns(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 2)
+	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range given {
+		given[i].Origin = "given"
+	}
+	for slow, trial := range map[string]int{"given": givenTrial, "prototype": prototypesTrial} {
+		o := EvolveDefaults()
+		o.Given = given
+		n := 0
+		run(t, NewEvolve(sp, rand.New(rand.NewSource(1)), o), 4*promptly, 1, func(c Candidate) Outcome {
+			seconds := 1.0
+			if strings.HasPrefix(c.Origin, slow) {
+				seconds = 2
+				n++
+			}
+			return Outcome{Candidate: c, OK: true, Seconds: seconds}
+		})
+		if n < trial || n > trial+1 {
+			t.Errorf("%d of the slow %s had turns, after a trial of %d", n, slow, trial)
+		}
 	}
 }
