@@ -74,12 +74,11 @@ type Evolve struct {
 	mover  *mover
 	credit *credit
 	seen   seen
-	first  []opening      // given and prototypes, not yet proposed
-	given  int            // how many of those given were proposed
-	opened map[uint64]int // the kind of those that were, until they come back
-	dues   []due          // by kind
-	begun  int            // candidates proposed
-	best   []member       // fastest first
+	first  []opening // given and prototypes, not yet proposed
+	given  int       // how many of those given were proposed
+	dues   []due     // by kind
+	begun  int       // candidates proposed
+	best   []member  // fastest first
 	born   map[uint64]birth
 
 	sizes       int  // times that beginsSized had a choice
@@ -158,11 +157,12 @@ type member struct {
 // shapeDepth is how many loops deep two schedules have to be built alike to count so.
 const shapeDepth = 2
 
-// birth says which move made a candidate, out of something that took so long: 0 where
-// none did.
+// birth says which move made a candidate, out of something that took so long (0 where none
+// did), or of whose turn it is one to begin with.
 type birth struct {
 	kind    int
 	seconds float64
+	from    *due // nil for no opening
 }
 
 // NewEvolve makes an evolution; it panics on options that do not validate.
@@ -175,7 +175,7 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	}
 	first := slices.DeleteFunc(begin(o.Given, Prototypes(sp)), func(c opening) bool { return tooLarge(c.State) })
 	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, first: first, opened: map[uint64]int{}, dues: newDues(givenTrial, prototypesTrial), born: map[uint64]birth{}}
+		seen: seen{}, first: first, dues: newDues(givenTrial, prototypesTrial), born: map[uint64]birth{}}
 }
 
 // otherwise is of how many that begin the search one is not of the kind, with or without
@@ -209,7 +209,7 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 		}
 		repeats = 0
 		e.begun++
-		if b.seconds > 0 {
+		if b != (birth{}) {
 			e.born[c.Hash] = b
 		}
 		out = append(out, c)
@@ -221,8 +221,8 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 // be an old one. Where changes have brought nothing new for long, it is none.
 func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 	if e.begun < promptly || e.begun%2 == 1 || len(e.best) == 0 || !changes {
-		if c, ok := e.open(changes); ok {
-			return c, birth{}, true
+		if c, from, ok := e.open(changes); ok {
+			return c, birth{from: from}, true
 		}
 	}
 	if e.o.Judge == nil || len(e.best) == 0 || e.rng.Float64() >= e.o.Judged {
@@ -245,7 +245,7 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 // open takes the most promising of the candidates to begin with, of the kind whose turn it
 // is, false where there is none. While there is something to change it spares those that
 // are hopeless, and turns of those given of which there were enough for now are for changes.
-func (e *Evolve) open(changes bool) (Candidate, bool) {
+func (e *Evolve) open(changes bool) (Candidate, *due, bool) {
 	all := !changes || len(e.best) == 0
 	at := make([][]int, len(e.dues))
 	for i, c := range e.first {
@@ -255,11 +255,11 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 	}
 	kind := whoseTurn(e.dues, func(k int) bool { return len(at[k]) > 0 }, openingEagerness)
 	if kind < 0 {
-		return Candidate{}, false
+		return Candidate{}, nil, false
 	}
 	e.dues[kind].turns++
 	if kind == isGiven && !all && e.given >= givenFirst+e.begun/oneMore {
-		return Candidate{}, false
+		return Candidate{}, nil, false
 	}
 	fit := make([]Candidate, len(at[kind]))
 	for i, k := range at[kind] {
@@ -274,8 +274,7 @@ func (e *Evolve) open(changes bool) (Candidate, bool) {
 	if e.beginsSized() {
 		c = newCandidate(sized(c.State), c.Origin)
 	}
-	e.opened[c.Hash] = kind
-	return c, true
+	return c, &e.dues[kind], true
 }
 
 // mostPromising is the index of the candidate that the judge would measure; the first
@@ -326,7 +325,7 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 	if e.hopeless(s) {
 		return Candidate{}, birth{}, false
 	}
-	return newCandidate(s, origin), birth{kind, from.seconds}, true
+	return newCandidate(s, origin), birth{kind: kind, seconds: from.seconds}, true
 }
 
 // parent draws one of the population; each is 1/4 as likely again as the one behind it, and
@@ -361,15 +360,14 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 			e.o.Judge.learn(o.Candidate.State, o.Seconds, o.OK)
 		}
 		e.o.Lateness.learn(o)
-		if kind, ok := e.opened[o.Candidate.Hash]; ok {
-			e.dues[kind].learn(o)
-			delete(e.opened, o.Candidate.Hash)
-		}
 		reward := 0.0
-		b, mine := e.born[o.Candidate.Hash]
+		b := e.born[o.Candidate.Hash]
 		delete(e.born, o.Candidate.Hash)
+		if b.from != nil {
+			b.from.learn(o)
+		}
 		if o.OK {
-			if mine && o.Seconds < b.seconds {
+			if o.Seconds < b.seconds {
 				reward = math.Log(b.seconds / o.Seconds)
 				if o.Seconds < e.best[0].seconds {
 					reward *= 2
@@ -378,7 +376,7 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 			e.sizedWorked = e.sizedWorked || o.Candidate.State.Sized()
 			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Candidate.State.StructuralHash(shapeDepth), o.Seconds})
 		}
-		if mine {
+		if b.seconds > 0 {
 			e.credit.pay(b.kind, math.Min(reward, 1))
 		}
 	}

@@ -4,19 +4,28 @@ import (
 	"math/rand"
 	"strings"
 	"testing"
+
+	"github.com/protuner/protuner/internal/space"
 )
 
-// What evolution is given comes among the first with the prototypes where they are as fast,
-// all of it in the end, and what came first is changed before all of it has been measured.
-func TestGivenTakeTurns(t *testing.T) {
-	sp := newSpace(t, "harris.h21", 2)
-	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 24)
+// givenTo draws n candidates of a space at random, to be given to an evolution.
+func givenTo(t *testing.T, sp *space.Space, n int) []Candidate {
+	t.Helper()
+	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range given {
 		given[i].Origin = "given"
 	}
+	return given
+}
+
+// What evolution is given comes among the first with the prototypes where they are as fast,
+// all of it in the end, and what came first is changed before all of it has been measured.
+func TestGivenTakeTurns(t *testing.T) {
+	sp := newSpace(t, "harris.h21", 2)
+	given := givenTo(t, sp, 24)
 	o := EvolveDefaults()
 	o.Given = given
 	var kinds []string
@@ -58,13 +67,7 @@ func TestGivenTakeTurns(t *testing.T) {
 func TestGivenAreSpared(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
 	o := EvolveDefaults()
-	var err error
-	if o.Given, err = NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 100); err != nil {
-		t.Fatal(err)
-	}
-	for i := range o.Given {
-		o.Given[i].Origin = "given"
-	}
+	o.Given = givenTo(t, sp, 100)
 	given := 0
 	run(t, NewEvolve(sp, rand.New(rand.NewSource(1)), o), 4*oneMore, 1, func(c Candidate) Outcome {
 		if c.Origin == "given" {
@@ -81,13 +84,7 @@ func TestGivenAreSpared(t *testing.T) {
 // their trial.
 func TestSlowOpeningsHaveFewTurns(t *testing.T) {
 	sp := newSpace(t, "harris.h21", 2)
-	given, err := NewRandom(sp, rand.New(rand.NewSource(9))).Propose(t.Context(), 24)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range given {
-		given[i].Origin = "given"
-	}
+	given := givenTo(t, sp, 24)
 	for slow, trial := range map[string]int{"given": givenTrial, "prototype": prototypesTrial} {
 		o := EvolveDefaults()
 		o.Given = given
