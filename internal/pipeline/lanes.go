@@ -13,11 +13,16 @@ import (
 //     are, which come one by one.
 //   - Most of what a stage loads is looked up. Its vectors then have as many lanes as its widest
 //     type fills, whatever else is read or written in rows.
+//   - A stage writes where the data say, lane by lane, along one of its loops over points. Its
+//     vectors too have as many lanes as its widest type fills.
 //   - A stage adds up products of integers several times narrower (SummedAtOnce). It is the sums
 //     that stay in registers, so its vectors have as many lanes as these fill.
 //
-// p and the result share all else.
-func (p *Pipeline) WithOwnLanes() *Pipeline {
+// Loops over points that are shorter than the shortest of these vectors count as none of a
+// vector's: the three channels of a table of colours lie side by side, and each lane of a vector
+// of pixels is looked up. extents are those of the loops of a stage, innermost first, or nil
+// for a Func that is none to compute. p and the result share all else.
+func (p *Pipeline) WithOwnLanes(extents func(fn, stage int) []int64) *Pipeline {
 	out := *p
 	out.Funcs = slices.Clone(p.Funcs)
 	bits := p.VectorBits()
@@ -28,8 +33,9 @@ func (p *Pipeline) WithOwnLanes() *Pipeline {
 		for s := range fn.Stages {
 			st := &fn.Stages[s]
 			narrowest, widest := st.Widths()
-			asWidest := st.SummedAtOnce > 1 || st.mostlyLooksUp()
-			for narrowest < widest && (asWidest || p.onlyLooksUp(fn, st, narrowest)) {
+			long := st.longLoops(extents(f, s), int64(bits/max(widest, 1)))
+			asWidest := st.SummedAtOnce > 1 || st.mostlyLooksUp(long) || st.scatters()
+			for narrowest < widest && (asWidest || p.onlyLooksUp(fn, st, long, narrowest)) {
 				st.passedOver = narrowest
 				narrowest, _ = st.Widths()
 			}
@@ -60,16 +66,32 @@ func (p *Pipeline) VectorBits() int {
 	return bits
 }
 
+// scatters holds where a stage writes where the data say along a loop over points.
+func (s *Stage) scatters() bool {
+	return slices.ContainsFunc(s.Loops, func(l Loop) bool { return l.Pure && l.PureDim >= 0 && l.Scatters })
+}
+
+// longLoops lists the loops over points that have so many.
+func (s *Stage) longLoops(extents []int64, points int64) []int {
+	var out []int
+	for i, e := range extents {
+		if !s.Loops[i].RVar && e >= points {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // mostlyLooksUp holds where a stage has more loads that are looked up than others that move
-// with a loop over points.
-func (s *Stage) mostlyLooksUp() bool {
+// with one of these loops over points.
+func (s *Stage) mostlyLooksUp(loops []int) bool {
 	looked, others := int64(0), int64(0)
 	for e := range s.Edges {
 		for k := range s.Edges[e].Jacobians {
 			switch j := &s.Edges[e].Jacobians[k]; {
-			case s.looksUp(j):
+			case j.looksUp(loops):
 				looked += j.Count
-			case s.movesOverPoints(j):
+			case j.movesWith(loops):
 				others += j.Count
 			}
 		}
@@ -77,9 +99,9 @@ func (s *Stage) mostlyLooksUp() bool {
 	return looked > others
 }
 
-// onlyLooksUp holds where all that a stage of fn does with numbers of so many bits is to look
-// them up.
-func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, bits int) bool {
+// onlyLooksUp holds where all that a stage of fn, which has these loops over points, does with
+// numbers of so many bits is to look them up.
+func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, loops []int, bits int) bool {
 	if fn.BytesPerPoint*8 <= int64(bits) {
 		return false // as narrow as what is stored
 	}
@@ -106,7 +128,7 @@ func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, bits int) bool {
 		}
 		for k := range st.Edges[e].Jacobians {
 			j := &st.Edges[e].Jacobians[k]
-			if !st.looksUp(j) {
+			if !j.looksUp(loops) {
 				return false
 			}
 			loads -= int(j.Count)
@@ -115,24 +137,18 @@ func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, bits int) bool {
 	return loads == 0 // the others are of Funcs with several values
 }
 
-// looksUp holds where loads lie at computed places, and not side by side along any loop over
-// points.
-func (s *Stage) looksUp(j *Jacobian) bool {
-	for i, l := range s.Loops {
-		if !l.RVar && len(j.Coeffs) > 0 && j.Coeffs[0][i].Den != 0 && j.Coeffs[0][i].Num != 0 {
-			return false
-		}
+// looksUp holds where loads lie at computed places, and not side by side along any of these
+// loops.
+func (j *Jacobian) looksUp(loops []int) bool {
+	sideBySide := func(i int) bool {
+		return len(j.Coeffs) > 0 && j.Coeffs[0][i].Den != 0 && j.Coeffs[0][i].Num != 0
 	}
-	return j.LookedUp == j.Count
+	return j.LookedUp == j.Count && !slices.ContainsFunc(loops, sideBySide)
 }
 
-// movesOverPoints holds where loads move with a loop over points.
-func (s *Stage) movesOverPoints(j *Jacobian) bool {
-	for i, l := range s.Loops {
-		moves := func(row []Rational) bool { return row[i].Moves() }
-		if !l.RVar && slices.ContainsFunc(j.Coeffs, moves) {
-			return true
-		}
-	}
-	return false
+// movesWith holds where loads move with one of these loops.
+func (j *Jacobian) movesWith(loops []int) bool {
+	return slices.ContainsFunc(loops, func(i int) bool {
+		return slices.ContainsFunc(j.Coeffs, func(row []Rational) bool { return row[i].Moves() })
+	})
 }

@@ -8,12 +8,17 @@ import (
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
+// points gives all loops of p so many iterations.
+func points(p *pipeline.Pipeline, n int64) func(fn, stage int) []int64 {
+	return func(fn, stage int) []int64 { return slices.Repeat([]int64{n}, len(p.Funcs[fn].Stages[stage].Loops)) }
+}
+
 // Vectors are as long as integers fill where bytes are only looked up, or most of what is
 // loaded, and as long as bytes do where a row of them is read too or they are computed with.
 func TestLookupsDoNotCount(t *testing.T) {
 	for _, name := range []string{"lookups.h19", "lookups.h21"} {
 		p := pipelinetest.Described(t, name)
-		without := p.WithOwnLanes()
+		without := p.WithOwnLanes(points(p, 64))
 		find := func(p *pipeline.Pipeline, f string) *pipeline.Func {
 			i := slices.IndexFunc(p.Funcs, func(fn pipeline.Func) bool { return fn.Name == f })
 			return &p.Funcs[i]
@@ -32,6 +37,28 @@ func TestLookupsDoNotCount(t *testing.T) {
 		}
 		if before := find(p, "read"); before.VectorSize != 4*natural || before.Stages[0].VectorSize != 4*natural {
 			t.Errorf("%s: the description itself changed: %d lanes", name, before.VectorSize)
+		}
+	}
+}
+
+// What is looked up side by side along a loop is none of a vector's where the loop is too short
+// for one.
+func TestLookupsOfFewChannels(t *testing.T) {
+	for _, name := range []string{"lookups.h19", "lookups.h21"} {
+		p := pipelinetest.Described(t, name)
+		f := slices.IndexFunc(p.Funcs, func(fn pipeline.Func) bool { return fn.Name == "read" })
+		natural := p.VectorBits() / 32
+		for _, e := range p.Funcs[f].Stages[0].Edges {
+			for k := range e.Jacobians {
+				if j := &e.Jacobians[k]; j.LookedUp == j.Count && p.Funcs[e.Producer].Name == "letters_im" {
+					j.Coeffs[0][0] = pipeline.Rational{Num: 1, Den: 1}
+				}
+			}
+		}
+		for n, want := range map[int64]int{int64(natural): 4 * natural, int64(natural) - 1: natural} {
+			if got := p.WithOwnLanes(points(p, n)).Funcs[f].VectorSize; got != want {
+				t.Errorf("%s: with loops of %d iterations vectors have %d lanes, want %d", name, n, got, want)
+			}
 		}
 	}
 }

@@ -51,6 +51,7 @@ type node struct {
 	vectorDims  []int     // dimensions worth vectorising, in order of preference
 	alongMemory int       // of these the one that inputs are read along
 	short       int64     // lanes of vectors along the first dimension where those are fewer than elsewhere, else 0
+	stored      int64     // lanes of what is stored that a vector has, on average over several values
 	minimum     []float64 // per stage: points that must be computed at least
 	spills      bool      // computing more of it reads more of an input or output
 	spillsIn    []bool    // by dimension, whether computing more along it alone does
@@ -120,9 +121,20 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	if !o.Unchecked {
 		p = p.AsCompiled()
 	}
-	if o.ShortVectors {
-		p = p.WithOwnLanes()
+	sp, err := bounded(p, o, head)
+	if err == nil && o.ShortVectors {
+		sp, err = bounded(p.WithOwnLanes(sp.extentsOf), o, head)
 	}
+	if err != nil {
+		return nil, err
+	}
+	sp.derive()
+	sp.start = sp.newStart()
+	return sp, nil
+}
+
+// bounded is a space of p of which no more is known than the bounds of every Func at root.
+func bounded(p *pipeline.Pipeline, o Options, head schedule.Schedule) (*Space, error) {
 	sp := &Space{p: p, o: o, head: head, words: len(p.Funcs)/64 + 1, nodes: make([]node, len(p.Funcs))}
 	if err := sp.link(); err != nil {
 		return nil, err
@@ -130,12 +142,15 @@ func New(p *pipeline.Pipeline, o Options) (*Space, error) {
 	sp.atRoot = make([]atomic.Pointer[Bound], len(sp.nodes))
 	sp.levels = make([]atomic.Pointer[computed], len(sp.nodes))
 	sp.root = sp.newSite(-1, nil)
-	if err := sp.checkRoot(); err != nil {
-		return nil, err
+	return sp, sp.checkRoot()
+}
+
+// extentsOf are the Extents of a stage of f, nil where there is nothing to decide of f.
+func (sp *Space) extentsOf(f, stage int) []int64 {
+	if sp.nodes[f].given {
+		return nil
 	}
-	sp.derive()
-	sp.start = sp.newStart()
-	return sp, nil
+	return sp.Extents(f, stage)
 }
 
 // Pipeline is what the space was made of.
@@ -284,6 +299,7 @@ func (sp *Space) derive() {
 			continue
 		}
 		n.short = sp.findShort(f)
+		n.stored = int64(bits*len(n.Types)) / max(8*n.BytesPerPoint, 1)
 		n.partly = slices.ContainsFunc(n.consumers, func(c consumer) bool { // these come first
 			return sp.stages[c.stage].Predicate || sp.nodes[c.fn].partly
 		})
@@ -384,12 +400,13 @@ func (sp *Space) Lanes(f, stage, d int) int64 {
 
 // filling is how many elements fill a vector of f along dimension d where there are
 // that many: as many as it has lanes or, where they are fewer and computing those that
-// lack does no harm, three quarters of that.
+// lack does no harm, three quarters of that, or as many as fill one of what is stored:
+// sums of bytes do where the bytes do not, if these have no more than twice the lanes.
 func (sp *Space) filling(f, d int, there int64) int64 {
 	n := &sp.nodes[f]
 	lanes := n.lanes(n.VectorSize, d)
 	if there < lanes && sp.o.ShortVectors && !n.spillsAlong(d) {
-		return lanes - lanes/4
+		return min(lanes-lanes/4, max(lanes/2, n.stored))
 	}
 	return lanes
 }
