@@ -166,7 +166,7 @@ func (m *mover) chainBlock(from, _ *space.State) (*space.State, bool) {
 func (p *plan) jam(funcs []int, factor int64) bool {
 	done := false
 	for _, f := range funcs {
-		i, _ := p.rowsLoop(f, 0)
+		i, _, _ := p.rowsLoop(f, 0)
 		d := p.place[f]
 		if i < 0 || d.Kind != space.Compute {
 			continue
@@ -177,7 +177,7 @@ func (p *plan) jam(funcs []int, factor int64) bool {
 		if at.Func < 0 {
 			continue
 		}
-		rows, row := p.rowsLoop(at.Func, at.Stage)
+		rows, row, _ := p.rowsLoop(at.Func, at.Stage)
 		if rows < 0 || at.Tile[rows] >= factor*row {
 			continue
 		}

@@ -181,7 +181,7 @@ func (p *plan) cut(f int, task []int64) {
 }
 
 // rowsLoop is Space.RowsLoop with the vector planned.
-func (p *plan) rowsLoop(f, stage int) (loop int, row int64) {
+func (p *plan) rowsLoop(f, stage int) (loop int, row int64, within int) {
 	return p.sp.RowsLoop(f, stage, p.vector(f))
 }
 
@@ -192,9 +192,10 @@ func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
 
 // tile is the place where one iteration covers so many points of the vectorised
 // loop and of the rows, where they are others, and one of every other pure loop. Few channels
-// stay together, unless it is to be of single planes; more images do not.
+// stay together, unless it is to be of single planes; more images do not. Where a row is of
+// vectors that are a dimension each, it covers that many points in vectors of those.
 func (p *plan) tile(f, stage int, width, rows int64, planes bool) (space.Place, bool) {
-	i, _ := p.rowsLoop(f, stage)
+	i, _, within := p.rowsLoop(f, stage)
 	if i < 0 {
 		return space.Root, false
 	}
@@ -207,6 +208,8 @@ func (p *plan) tile(f, stage int, width, rows int64, planes bool) (space.Place, 
 			tile[k] = min(width, tile[k])
 		case k == i:
 			tile[k] = min(rows, tile[k])
+		case k == within:
+			tile[k] = min(max(1, width/p.sp.Lanes(f, stage, vector)), tile[k])
 		case l.Pure && !l.RVar && (planes || tile[k] > 16):
 			tile[k] = 1
 		}

@@ -365,7 +365,7 @@ func (p *plan) even(f int, rows int64) {
 		return
 	}
 	if rows == 0 {
-		i, row := p.rowsLoop(f, 0)
+		i, row, _ := p.rowsLoop(f, 0)
 		cores := int64(p.sp.Options().Parallelism)
 		place.Tile[i] = max(1, p.sp.Extents(f, 0)[i]/(8*cores*row)) * row
 	}

@@ -67,8 +67,9 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 
 // fitVectors says of all Funcs what people would of their vectors: what diverges is made
 // point by point, sums of products of short integers add up several at once, and a vector
-// has no more lanes than its dimension has points, if a shorter one has room for these. Of
-// what is packed a whole period is unrolled. And rows are shifted one after the other, each
+// has no more lanes than its dimension has points, if a shorter one has room for these. Points
+// of a few channels, which are a short vector each, are unrolled. Of what is packed a whole
+// period is. And rows are shifted one after the other, each
 // of them whole. False where nothing is said.
 func (p *plan) fitVectors() bool {
 	done := false
@@ -94,6 +95,7 @@ func (p *plan) fitVectors() bool {
 			p.say(f, space.Lanes, lanes)
 			done = true
 		}
+		done = p.enoughPoints(f) || done
 	}
 	return done
 }
@@ -112,6 +114,24 @@ func (p *plan) wholePeriods(f int, periods []int64) bool {
 		}
 	}
 	return true
+}
+
+// enoughPoints unrolls points around a short vector of f, as of a pixel's four channels, until
+// they are as many values as two of its own length, if none are unrolled. False where vectors
+// are not short.
+func (p *plan) enoughPoints(f int) bool {
+	loops := p.scalarLoops(f)
+	if len(loops) == 0 || len(p.blocks[f]) > 0 {
+		return false
+	}
+	lanes, factor := p.sp.Lanes(f, 0, p.vector(f)), int64(1)
+	if own := int64(p.sp.Pipeline().Funcs[f].Stages[0].VectorSize); lanes < own {
+		for factor*lanes < 2*own && 2*factor <= loops[0].extent {
+			factor *= 2
+		}
+		p.unroll(f, loops[0].dim, factor)
+	}
+	return factor > 1
 }
 
 // enoughLanes are the fewest that shorter vectors of f have and hold all points of their

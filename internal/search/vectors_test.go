@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -27,6 +29,27 @@ func TestWholePeriods(t *testing.T) {
 	for _, c := range Prototypes(newSpace(t, "harris.h21", 2)) {
 		if trace := c.State.Space().FormatTrace(c.State.Trace()); strings.Contains(trace, "block x") {
 			t.Errorf("%s:\n%s", c.Origin, trace)
+		}
+	}
+}
+
+// Where a row of a block is half a vector, four rows are unrolled, which are two vectors; a
+// tile of sixteen points has two rows.
+func TestEnoughPoints(t *testing.T) {
+	for lanes, want := range map[int]bool{8: false, 16: true} {
+		p := pipelinetest.Described(t, "dct.h21")
+		f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == "both" })
+		p.Funcs[f].VectorSize, p.Funcs[f].Stages[0].VectorSize = lanes, lanes
+		sp, err := space.New(p, space.Defaults(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := prototype(t, sp, "prototype:strips-32-light")
+		if trace := sp.FormatTrace(c.Trace()); strings.Contains(trace, "both block v 4\n") != want {
+			t.Errorf("%d lanes:\n%s", lanes, trace)
+		}
+		if tile, _ := planOf(sp.Start(), c).tile(f, 0, 16, 8, false); !slices.Equal(tile.Tile, []int64{8, 2, 1, 8}) {
+			t.Errorf("%d lanes: a tile of %v", lanes, tile.Tile)
 		}
 	}
 }

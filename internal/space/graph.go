@@ -1,6 +1,11 @@
 package space
 
-import "github.com/protuner/protuner/internal/pipeline"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
 
 // What a search needs to know of the pipeline to make up decisions of its own.
 
@@ -192,30 +197,40 @@ func (sp *Space) followsChosen(f, loop int, extent int64) bool {
 // RowsLoop picks the loop of a stage along which to cut strips, and how many of its
 // iterations are a row: the longest pure one that is not of the dimension vectorised, -1
 // for none; where there is no other, the vectorised one itself, of which each vector is a
-// row; -1 where that is no longer than one.
-func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64) {
-	best := -1
-	var most int64 = 1
+// row; -1 where that is no longer than one. Where a vector is all of its dimension, as of a
+// pixel's four channels, rows are of vectors, along the next loop if another is a quarter as
+// long: within is that loop, else -1.
+func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64, within int) {
+	var others []int // longer than one, innermost first
 	extents := sp.Extents(f, stage)
 	for i, e := range extents {
-		if l := sp.nodes[f].Stages[stage].Loops[i]; l.Pure && !l.RVar && (l.PureDim != vector || vector < 0) && e > most {
-			best, most = i, e
+		if l := sp.nodes[f].Stages[stage].Loops[i]; l.Pure && !l.RVar && (l.PureDim != vector || vector < 0) && e > 1 {
+			others = append(others, i)
 		}
 	}
-	if best >= 0 || vector < 0 {
-		return best, 1
+	longest := func(of []int) int {
+		return slices.MaxFunc(of, func(i, k int) int { return cmp.Compare(extents[i], extents[k]) })
 	}
-	i, lanes := sp.nodes[f].Stages[stage].PureLoop(vector), sp.Lanes(f, stage, vector)
-	if i < 0 || extents[i] <= lanes {
-		return -1, 1
+	along := -1
+	if vector >= 0 {
+		along = sp.nodes[f].Stages[stage].PureLoop(vector)
 	}
-	return i, lanes
+	whole := along >= 0 && extents[along] <= sp.Lanes(f, stage, vector)
+	switch {
+	case len(others) > 1 && whole && 4*extents[longest(others[1:])] >= extents[others[0]]:
+		return longest(others[1:]), 1, others[0]
+	case len(others) > 0:
+		return longest(others), 1, -1
+	case along < 0 || whole:
+		return -1, 1, -1
+	}
+	return along, sp.Lanes(f, stage, vector), -1
 }
 
 // Strip is the place in the loops of a stage where one iteration covers so many of its
 // rows and everything of its other loops.
 func (sp *Space) Strip(f, stage, vector int, rows int64) (Place, bool) {
-	i, row := sp.RowsLoop(f, stage, vector)
+	i, row, _ := sp.RowsLoop(f, stage, vector)
 	if i < 0 {
 		return Root, false
 	}

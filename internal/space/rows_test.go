@@ -12,11 +12,11 @@ import (
 // Where there are no rows, vectors are.
 func TestRowsOfVectors(t *testing.T) {
 	sp := newSpace(t, toy(64, 16, 1), Defaults(2))
-	if loop, row := sp.RowsLoop(0, 0, 0); loop != 1 || row != 1 {
+	if loop, row, _ := sp.RowsLoop(0, 0, 0); loop != 1 || row != 1 {
 		t.Errorf("rows of a plane: loop %d by %d", loop, row)
 	}
 	sp = newSpace(t, toy(64, 1, 0), Defaults(2))
-	if loop, row := sp.RowsLoop(0, 0, 0); loop != 0 || row != 4 {
+	if loop, row, _ := sp.RowsLoop(0, 0, 0); loop != 0 || row != 4 {
 		t.Errorf("rows of one row: loop %d by %d", loop, row)
 	}
 	if strip, ok := sp.Strip(0, 0, 0, 3); !ok || strip.Tile[0] != 12 {
@@ -26,8 +26,27 @@ func TestRowsOfVectors(t *testing.T) {
 		t.Errorf("more than there are are %v, %v", strip.Tile, ok)
 	}
 	sp = newSpace(t, toy(4, 1, 0), Defaults(2))
-	if loop, _ := sp.RowsLoop(0, 0, 0); loop >= 0 {
+	if loop, _, _ := sp.RowsLoop(0, 0, 0); loop >= 0 {
 		t.Errorf("one vector has rows along loop %d", loop)
+	}
+}
+
+// Where a pixel's channels are a vector, a row is of pixels, if there is more than a few of them.
+func TestRowsOfPixels(t *testing.T) {
+	for _, c := range []struct {
+		channels, rows int64
+		loop, within   int
+	}{{4, 720, 2, 1}, {4, 320, 2, 1}, {4, 300, 1, -1}, {4, 1, 1, -1}, {8, 720, 1, -1}} {
+		p := toy(c.channels, 1280)
+		f := &p.Funcs[0]
+		f.Args = append(f.Args, "z")
+		f.Computed = append(f.Computed, f.Computed[0])
+		f.Estimate = append(f.Estimate, pipeline.Span{Max: c.rows - 1})
+		f.Stages[0].Loops = append(f.Stages[0].Loops, pipeline.Loop{Var: "z", Pure: true, PureDim: 2, ComputedDim: 2})
+		sp := newSpace(t, p, Defaults(2))
+		if loop, row, within := sp.RowsLoop(0, 0, 0); loop != c.loop || row != 1 || within != c.within {
+			t.Errorf("%d channels, %d rows: rows along loop %d by %d, with loop %d within", c.channels, c.rows, loop, row, within)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@
 
 #include "Halide.h"
 
+#include <cmath>
 #include <vector>
 
 namespace {
@@ -169,6 +170,79 @@ public:
     }
 };
 
+// Histograms of oriented gradients: cells of eight by eight pixels count in nine directions,
+// and four cells at a time are normalised.
+class Gradients : public Generator<Gradients> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Output<Buffer<float, 3>> output{"output"};  // feature, cell's column and row
+
+    void generate() {
+        Var x("x"), y("y"), o("o"), f("f"), yi("yi");
+        Func in = BoundaryConditions::repeat_edge(input);
+        Func dx("dx"), dy("dy"), length("length"), direction("direction"), cell("cell"), energy("energy");
+        dx(x, y) = cast<float>(cast<int>(in(x + 1, y)) - cast<int>(in(x - 1, y)));
+        dy(x, y) = cast<float>(cast<int>(in(x, y + 1)) - cast<int>(in(x, y - 1)));
+        length(x, y) = sqrt(dx(x, y) * dx(x, y) + dy(x, y) * dy(x, y));
+        const float step = 0.349066f;
+        Expr best = cast<uint8_t>(0), most = -1e9f;
+        for (int i = 0; i < 9; i++) {
+            Expr along = abs(dx(x, y) * std::cos(i * step) + dy(x, y) * std::sin(i * step));
+            best = select(along > most, cast<uint8_t>(i), best);
+            most = max(along, most);
+        }
+        direction(x, y) = best;
+        RDom r(0, 8, 0, 8, "r"), n(0, 9, "n");
+        Expr px = 8 * x + r.x, py = 8 * y + r.y;
+        cell(o, x, y) = 0.f;
+        cell(clamp(cast<int>(direction(px, py)), 0, 8), x, y) += length(px, py);
+        energy(x, y) += cell(n, x, y) * cell(n, x, y);
+        Expr e = energy(x, y) + energy(x + 1, y) + energy(x, y + 1) + energy(x + 1, y + 1) + 1.f, q = f / 9;
+        output(f, x, y) = min(cell(f % 9, x + q % 2, y + q / 2) / sqrt(e), 0.2f);
+        output.dim(0).set_bounds(0, 36);
+        input.set_estimates({{0, 1288}, {0, 728}});
+        output.set_estimates({{0, 36}, {0, 160}, {0, 90}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        output.split(y, y, yi, 15).parallel(y).unroll(f);
+        cell.store_at(output, y).compute_at(output, yi).unroll(o).update().reorder(r.x, r.y, x, y).unroll(r.x);
+        energy.store_at(output, y).compute_at(output, yi).update().unroll(n);
+        length.compute_at(cell, y).vectorize(x, vec);
+        direction.compute_at(cell, y).vectorize(x, vec);
+    }
+};
+
+// Colours by a table of 33 steps along each of three, between eight of its entries.
+class ColorTable : public Generator<ColorTable> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};  // channel, x, y
+    Input<Buffer<float, 4>> table{"table"};     // channel, red, green, blue
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c"), xi("xi");
+        Expr at[3], part[3];
+        for (int k = 0; k < 3; k++) {
+            Expr v = cast<float>(input(k, x, y)) * (32.f / 255.f);
+            at[k] = clamp(cast<int>(v), 0, 31);
+            part[k] = v - at[k];
+        }
+        auto red = [&](int g, int b) {
+            return lerp(table(c, at[0], at[1] + g, at[2] + b), table(c, at[0] + 1, at[1] + g, at[2] + b), part[0]);
+        };
+        Expr mean = lerp(lerp(red(0, 0), red(1, 0), part[1]), lerp(red(0, 1), red(1, 1), part[1]), part[2]);
+        output(c, x, y) = cast<uint8_t>(clamp(mean * 255.f + 0.5f, 0.f, 255.f));
+        input.dim(0).set_bounds(0, 3);
+        output.dim(0).set_bounds(0, 3);
+        table.dim(0).set_bounds(0, 4);
+        input.set_estimates({{0, 3}, {0, 1280}, {0, 720}});
+        table.set_estimates({{0, 4}, {0, 33}, {0, 33}, {0, 33}});
+        output.set_estimates({{0, 3}, {0, 1280}, {0, 720}});
+        if (using_autoscheduler()) return;
+        output.unroll(c).split(x, x, xi, natural_vector_size<float>()).reorder(c, xi, x, y).vectorize(xi).parallel(y, 8);
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Deposit, deposit)
@@ -176,3 +250,5 @@ HALIDE_REGISTER_GENERATOR(Turned, turned)
 HALIDE_REGISTER_GENERATOR(Noise, noise)
 HALIDE_REGISTER_GENERATOR(Projection, projection)
 HALIDE_REGISTER_GENERATOR(Radius, radius)
+HALIDE_REGISTER_GENERATOR(Gradients, gradients)
+HALIDE_REGISTER_GENERATOR(ColorTable, color_table)
