@@ -3,7 +3,8 @@
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
 // integers that overflow, packed words, rows of four floats, states made of the ones before
 // in whatever order, or of those a while before, rows of a sparse matrix, tables that are
-// looked up, pictures that are turned, slices that are shifted, grids within grids), a third
+// looked up, pictures that are turned, slices that are shifted, grids within grids, histograms of
+// gradients, colours by a table), a third
 // of a minute from nothing ends in a schedule that computes the right thing and is faster in
 // geometric mean than one written by hand.
 // Usage: other_kinds [flags].
@@ -24,7 +25,7 @@ var kinds = []struct{ file, names string }{
 	{"kinds_generator.cpp", "byte_layer,byte_product,short_filter,interleaved_blur,interleaved_over,nv12,remap,row_norm,heat,lstm," +
 		"tone_map,transpose,gram,match,kmeans,mandelbrot,lattice,rope,nibble_gemv,lifting,motion_sad," +
 		"q_add,ten_bits,block_rows,rgba_blur,links,gated"},
-	{"places_generator.cpp", "deposit,turned,noise,projection,radius"},
+	{"places_generator.cpp", "deposit,turned,noise,projection,radius,gradients,color_table"},
 	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space,multigrid,echo"},
 	{"ragged_generator.cpp", "sparse_rows"},
 }

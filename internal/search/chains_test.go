@@ -353,6 +353,28 @@ func TestLightOncePerPoint(t *testing.T) {
 	}
 }
 
+// What is read by a stage that writes where the data say is not light, but for copies.
+func TestScatteredIsNotLight(t *testing.T) {
+	for name, want := range map[string]bool{"denoised": false, "shifted": true} {
+		p := pipelinetest.Described(t, "camera_pipe.h21")
+		f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == name })
+		for i := range p.Funcs {
+			for _, st := range p.Funcs[i].Stages {
+				if slices.ContainsFunc(st.Edges, func(e pipeline.Edge) bool { return e.Producer == f }) {
+					st.Loops[0].Scatters = true
+				}
+			}
+		}
+		sp, err := space.New(p, space.Defaults(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isLight(sp, f) != want {
+			t.Errorf("%s is light: %v", name, !want)
+		}
+	}
+}
+
 // Histograms are written point by point in prototypes and every other schedule given, and
 // in vectors again where a move has it so.
 func TestScatteringPointByPoint(t *testing.T) {

@@ -193,7 +193,7 @@ func (p *plan) strip(f, stage int, rows int64) (space.Place, bool) {
 // tile is the place where one iteration covers so many points of the vectorised
 // loop and of the rows, where they are others, and one of every other pure loop. Few channels
 // stay together, unless it is to be of single planes; more images do not. Where a row is of
-// vectors that are a dimension each, it covers that many points in vectors of those.
+// pixels of a few channels it covers that many of those together.
 func (p *plan) tile(f, stage int, width, rows int64, planes bool) (space.Place, bool) {
 	i, _, within := p.rowsLoop(f, stage)
 	if i < 0 {
@@ -201,7 +201,10 @@ func (p *plan) tile(f, stage int, width, rows int64, planes bool) (space.Place, 
 	}
 	st := &p.sp.Pipeline().Funcs[f].Stages[stage]
 	tile := p.sp.Extents(f, stage)
-	vector := p.vector(f)
+	vector, channels := p.vector(f), int64(1)
+	if within >= 0 {
+		channels = tile[st.PureLoop(vector)]
+	}
 	for k := range tile {
 		switch l := st.Loops[k]; {
 		case l.PureDim >= 0 && l.PureDim == vector:
@@ -209,7 +212,7 @@ func (p *plan) tile(f, stage int, width, rows int64, planes bool) (space.Place, 
 		case k == i:
 			tile[k] = min(rows, tile[k])
 		case k == within:
-			tile[k] = min(max(1, width/p.sp.Lanes(f, stage, vector)), tile[k])
+			tile[k] = min(max(1, width/channels), tile[k])
 		case l.Pure && !l.RVar && (planes || tile[k] > 16):
 			tile[k] = 1
 		}

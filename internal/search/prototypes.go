@@ -240,21 +240,26 @@ func (g grouping) put(p *plan, f int, compute, store space.Place) bool {
 
 // isLight holds for Funcs that are usually best inlined: those that read each of
 // their inputs at their own point only, copies, of which nothing is computed but where
-// they read, and those called once (see once).
+// they read, and those called once (see once). What is written where the data say is written
+// point by point, and so would be computed what is inlined into it: of what it reads, copies
+// aside, vectors are made before.
 func isLight(sp *space.Space, f int) bool { return sp.CanInline(f) && (isSlight(sp, f) || once(sp, f)) }
 
 // isSlight holds for those of them that are inlined however often they are called.
 func isSlight(sp *space.Space, f int) bool {
 	fn := &sp.Pipeline().Funcs[f]
-	return fn.Pointwise || fn.Wrapper || fn.Copy
+	return fn.Pointwise && !scattered(sp, f) || fn.Wrapper || fn.Copy
 }
+
+// scattered holds for what a stage reads that writes where the data say.
+func scattered(sp *space.Space, f int) bool { return slices.ContainsFunc(sp.Readers(f), sp.Scatters) }
 
 // once holds for what is called once, or by one stage once for each point that they have,
 // which inlining does not compute more often, unless that is inlined in its turn where it is
 // called more often.
 func once(sp *space.Space, f int) bool {
 	readers := sp.Readers(f)
-	if sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > 1+1e-9) { // thirds of a point add up to a little more
+	if scattered(sp, f) || sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > 1+1e-9) { // thirds of a point add up to a little more
 		return false
 	}
 	return !slices.ContainsFunc(readers, func(r space.Reader) bool {
@@ -292,8 +297,8 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 			p.root(f)
 			p.even(f, g.rows)
 		}
-		if !sp.OnlyRoot(f) && (g.inlined >= light && isLight(sp, f) ||
-			g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f)) {
+		fewOnes := g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f) && !scattered(sp, f)
+		if !sp.OnlyRoot(f) && (fewOnes || g.inlined >= light && isLight(sp, f)) {
 			p.preferInline(f)
 		} else {
 			times[f] = 0

@@ -33,8 +33,7 @@ func TestWholePeriods(t *testing.T) {
 	}
 }
 
-// Where a row of a block is half a vector, four rows are unrolled, which are two vectors; a
-// tile of sixteen points has two rows.
+// Where a row of a block is half a vector, four rows are unrolled, which are two vectors.
 func TestEnoughPoints(t *testing.T) {
 	for lanes, want := range map[int]bool{8: false, 16: true} {
 		p := pipelinetest.Described(t, "dct.h21")
@@ -48,8 +47,26 @@ func TestEnoughPoints(t *testing.T) {
 		if trace := sp.FormatTrace(c.Trace()); strings.Contains(trace, "both block v 4\n") != want {
 			t.Errorf("%d lanes:\n%s", lanes, trace)
 		}
-		if tile, _ := planOf(sp.Start(), c).tile(f, 0, 16, 8, false); !slices.Equal(tile.Tile, []int64{8, 2, 1, 8}) {
-			t.Errorf("%d lanes: a tile of %v", lanes, tile.Tile)
+	}
+}
+
+// A tile of 64 values and eight rows is sixteen pixels wide where those have four channels,
+// which vectors are along, and 64 where there are images of few channels.
+func TestTilesOfPixels(t *testing.T) {
+	for _, want := range [][2][]int64{{{4, 1280, 720}, {4, 16, 8}}, {{1280, 720, 3}, {64, 8, 3}}} {
+		p := pipelinetest.Described(t, "hist.h21")
+		f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Output })
+		for d, n := range want[0] {
+			p.Funcs[f].Estimate[d] = pipeline.Span{Max: n - 1}
+		}
+		sp, err := space.New(p, space.Defaults(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := newPlan(sp)
+		plan.place[f] = space.Decision{Func: f, Kind: space.Compute, Vector: 0}
+		if tile, _ := plan.tile(f, 0, 64, 8, false); !slices.Equal(tile.Tile, want[1]) {
+			t.Errorf("of %v a tile is %v, not %v", want[0], tile.Tile, want[1])
 		}
 	}
 }

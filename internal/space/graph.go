@@ -2,6 +2,7 @@ package space
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -194,12 +195,15 @@ func (sp *Space) followsChosen(f, loop int, extent int64) bool {
 	return false
 }
 
+// fewChannels is how many a pixel may have; what is longer is a row.
+const fewChannels = 64
+
 // RowsLoop picks the loop of a stage along which to cut strips, and how many of its
 // iterations are a row: the longest pure one that is not of the dimension vectorised, -1
 // for none; where there is no other, the vectorised one itself, of which each vector is a
-// row; -1 where that is no longer than one. Where a vector is all of its dimension, as of a
-// pixel's four channels, rows are of vectors, along the next loop if another is a quarter as
-// long: within is that loop, else -1.
+// row; -1 where that is no longer than one. Where vectors are along a pixel's few channels,
+// fewer than there are pixels either way, rows are of pixels, along the next loop if another
+// is a quarter as long: within is that loop, else -1.
 func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64, within int) {
 	var others []int // longer than one, innermost first
 	extents := sp.Extents(f, stage)
@@ -211,20 +215,23 @@ func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64, within int
 	longest := func(of []int) int {
 		return slices.MaxFunc(of, func(i, k int) int { return cmp.Compare(extents[i], extents[k]) })
 	}
-	along := -1
-	if vector >= 0 {
-		along = sp.nodes[f].Stages[stage].PureLoop(vector)
+	points := int64(math.MaxInt64) // along the vectors
+	if along := sp.nodes[f].Stages[stage].PureLoop(vector); vector >= 0 && along >= 0 {
+		points = extents[along]
+		if lanes := sp.Lanes(f, stage, vector); len(others) == 0 && points > lanes {
+			return along, lanes, -1
+		}
 	}
-	whole := along >= 0 && extents[along] <= sp.Lanes(f, stage, vector)
-	switch {
-	case len(others) > 1 && whole && 4*extents[longest(others[1:])] >= extents[others[0]]:
-		return longest(others[1:]), 1, others[0]
-	case len(others) > 0:
-		return longest(others), 1, -1
-	case along < 0 || whole:
+	if len(others) == 0 {
 		return -1, 1, -1
 	}
-	return along, sp.Lanes(f, stage, vector), -1
+	if len(others) > 1 && points <= fewChannels {
+		pixels, rows := extents[others[0]], longest(others[1:])
+		if points < pixels && points < extents[rows] && pixels <= 4*extents[rows] {
+			return rows, 1, others[0]
+		}
+	}
+	return longest(others), 1, -1
 }
 
 // Strip is the place in the loops of a stage where one iteration covers so many of its

@@ -36,7 +36,7 @@ func TestRowsOfPixels(t *testing.T) {
 	for _, c := range []struct {
 		channels, rows int64
 		loop, within   int
-	}{{4, 720, 2, 1}, {4, 320, 2, 1}, {4, 300, 1, -1}, {4, 1, 1, -1}, {8, 720, 1, -1}} {
+	}{{4, 720, 2, 1}, {4, 320, 2, 1}, {4, 300, 1, -1}, {4, 1, 1, -1}, {64, 720, 2, 1}, {68, 720, 1, -1}} {
 		p := toy(c.channels, 1280)
 		f := &p.Funcs[0]
 		f.Args = append(f.Args, "z")

@@ -468,6 +468,11 @@ func (n *node) findDivergent() []int {
 // Scalar, for a trace to end with. The slice is shared.
 func (sp *Space) Divergent(f int) []int { return sp.nodes[f].divergent }
 
+// Scatters says whether a stage writes where the data say along any of its loops.
+func (sp *Space) Scatters(r Reader) bool {
+	return slices.ContainsFunc(sp.nodes[r.Func].Stages[r.Stage].Loops, func(l pipeline.Loop) bool { return l.Scatters })
+}
+
 // isOnlyInline holds for Funcs in chains of pointwise ones and for what is copied again:
 // inlining them is never worse, and not having to choose keeps long chains cheap.
 func (sp *Space) isOnlyInline(f int) bool {
