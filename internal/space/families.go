@@ -177,7 +177,9 @@ func (p *placing) goesInto(i, v int) bool {
 func (p *placing) cuts(i int) bool { return i > 0 && p.path[i].Tileable }
 
 // slides holds where f may be computed further in than it is stored.
-func (p *placing) slides() bool { return len(p.s.sp.nodes[p.f].Stages) == 1 }
+func (p *placing) slides() bool {
+	return len(p.s.sp.nodes[p.f].Stages) == 1 || p.s.sp.o.SlideUpdates
+}
 
 // slidesIn holds where level i, uncut, may store f while a level further in computes
 // it: parallel loops cannot slide.

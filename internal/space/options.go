@@ -76,6 +76,11 @@ type Options struct {
 	// independent otherwise and it is worth it. Default true; Adams turns it off.
 	IndependentRVars bool
 
+	// SlideUpdates lets Funcs with updates slide as those without do. Halide reuses what
+	// earlier iterations computed along dimensions that all updates go along point by point;
+	// of the others all is required wherever anything is. Default true; Adams turns it off.
+	SlideUpdates bool
+
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see
 	// docs/space.md): sliding windows may begin before the start of an input, and
 	// reductions may be reordered. Default false; Adams sets it.
@@ -120,6 +125,7 @@ func Defaults(parallelism int) Options {
 	o.StripSlide = true
 	o.ShortVectors = true
 	o.IndependentRVars = true
+	o.SlideUpdates = true
 	o.RoundTasks = true
 	o.SerialStages = true
 	o.Executed = true

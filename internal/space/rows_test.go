@@ -79,3 +79,26 @@ func TestAcrossParts(t *testing.T) {
 		t.Errorf("total:\n%s", got)
 	}
 }
+
+// What updates add to slides along the dimensions that they go along from point to point, as the
+// cells of histograms do by rows; in Adams et al.'s space nothing with updates does.
+func TestSlidingUpdates(t *testing.T) {
+	const counts = "counts compute output [64,1] store output [64,16] vector x\n"
+	const rows = "run compute output [320,1] store output [320,30] vector y\n"
+	for _, c := range []struct {
+		golden, tasks, slid string
+		slides, want        bool
+	}{
+		{"lookups.h21", "output tasks [64,16]\n", counts, true, true},
+		{"lookups.h21", "output tasks [64,16]\n", counts, false, false},
+		{"scan.h21", "output tasks [320,30]\n", rows, true, true},
+	} {
+		o := Defaults(2)
+		o.SlideUpdates = c.slides
+		sp := newSpace(t, pipelinetest.Described(t, c.golden), o)
+		trace := sp.FormatTrace(stateOf(t, sp, "output compute root vector x\n"+c.tasks+c.slid).Trace())
+		if strings.Contains(trace, c.slid) != c.want {
+			t.Errorf("%s, %v: %q became\n%s", c.golden, c.slides, c.slid, trace)
+		}
+	}
+}
