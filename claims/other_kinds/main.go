@@ -3,10 +3,10 @@
 // long sum of floats, transposition, decisions by floats, rows of packed weights, short
 // integers that overflow, packed words, rows of four floats, states made of the ones before
 // in whatever order, or of those a while before, rows of a sparse matrix, tables that are
-// looked up, pictures that are turned, slices that are shifted, grids within grids, histograms of
-// gradients, colours by a table), a third
-// of a minute from nothing ends in a schedule that computes the right thing and is faster in
-// geometric mean than one written by hand.
+// looked up, pictures that are turned, slices that are shifted, grids within grids,
+// histograms of gradients, colours by a table), a third of a minute from nothing ends in a
+// schedule that computes the right thing and is faster in geometric mean than one written by
+// hand.
 // Usage: other_kinds [flags].
 package main
 

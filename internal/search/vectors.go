@@ -69,8 +69,8 @@ func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.
 // point by point, sums of products of short integers add up several at once, and a vector
 // has no more lanes than its dimension has points, if a shorter one has room for these. Points
 // of a few channels, which are a short vector each, are unrolled. Of what is packed a whole
-// period is. And rows are shifted one after the other, each
-// of them whole. False where nothing is said.
+// period is. And rows are shifted one after the other, each of them whole. False where nothing
+// is said.
 func (p *plan) fitVectors() bool {
 	done := false
 	periods := p.sp.Periods(func(f int) bool { return p.place[f].Kind == space.Inline })

@@ -63,11 +63,12 @@ type Options struct {
 
 	// ShortVectors widens the space by vectors of fewer lanes than the machine's where
 	// the first dimension of a Func is as short, as are those of 8x8 blocks: 4 lanes or
-	// more; by vectors along dimensions that fill three quarters of one, where computing
-	// the rest does no harm; by vectors along the other dimensions of outputs of which
-	// the one that is dense in memory fills none, as where channels are interleaved; and
-	// has vectors as long as what is computed fills where narrower types are only looked up,
-	// or multiplied and added up (pipeline.WithOwnLanes). Default true; Adams turns it off.
+	// more; by vectors along dimensions that fill three quarters of one, or one of what is
+	// stored, where computing the rest does no harm; by vectors along the other dimensions
+	// of outputs of which the one that is dense in memory fills none, as where channels are
+	// interleaved; and has vectors as long as what is computed fills where narrower types
+	// are only looked up, or multiplied and added up (pipeline.WithOwnLanes). Default true;
+	// Adams turns it off.
 	ShortVectors bool
 
 	// IndependentRVars widens the space by vectors along reduction loops whose iterations
