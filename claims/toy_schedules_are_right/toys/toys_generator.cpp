@@ -126,6 +126,42 @@ public:
     }
 };
 
+// Sums of windows by a reduction, and what bytes of windows count, both of which slide.
+class Windows : public Generator<Windows> {
+public:
+    Input<Buffer<int32_t, 2>> input{"input"};
+    Output<Buffer<int32_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        RDom r(0, 3, "r");
+        Func sum("sum");
+        sum(x, y) = 0;
+        sum(x, y) += (r + 1) * input(x + r, y);
+        output(x, y) = sum(x, y) + 2 * sum(x, y + 1);
+        input.set_estimates({{0, 10}, {0, 7}});
+        output.set_estimates({{0, 8}, {0, 6}});
+    }
+};
+
+class Cells : public Generator<Cells> {
+public:
+    Input<Buffer<uint8_t, 2>> input{"input"};
+    Output<Buffer<int32_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), b("b");
+        RDom r(0, 2, "r");
+        Func counts("counts");
+        counts(b, x, y) = 0;
+        counts(cast<int>(input(x, y + r) % 4), x, y) += r + 1;
+        Expr here = counts(0, x, y) * counts(1, x, y) + counts(2, x, y);
+        output(x, y) = here - counts(3, x, y + 1);
+        input.set_estimates({{0, 4}, {0, 8}});
+        output.set_estimates({{0, 4}, {0, 6}});
+    }
+};
+
 // Sums of products of bytes, of which short vectors add up several at once.
 class Dots : public Generator<Dots> {
 public:
@@ -283,3 +319,5 @@ HALIDE_REGISTER_GENERATOR(Named, named)
 HALIDE_REGISTER_GENERATOR(Steps, steps)
 HALIDE_REGISTER_GENERATOR(Before, before)
 HALIDE_REGISTER_GENERATOR(Ragged, ragged)
+HALIDE_REGISTER_GENERATOR(Windows, windows)
+HALIDE_REGISTER_GENERATOR(Cells, cells)
