@@ -365,10 +365,7 @@ func TestScatteredIsNotLight(t *testing.T) {
 				}
 			}
 		}
-		sp, err := space.New(p, space.Defaults(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := spaceOf(t, p, space.Defaults(2))
 		if isLight(sp, f) != want {
 			t.Errorf("%s is light: %v", name, !want)
 		}
@@ -636,10 +633,7 @@ func sizedSpace(t testing.TB, name string, allowed bool) *space.Space {
 	t.Helper()
 	o := space.Defaults(4)
 	o.Sized = allowed
-	sp, err := space.New(pipelinetest.Described(t, name), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spaceOf(t, pipelinetest.Described(t, name), o)
 	return sp
 }
 

@@ -74,10 +74,7 @@ func TestTooLargeToAllocate(t *testing.T) {
 	p.Funcs = slices.Clone(p.Funcs)
 	words := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == "by_words" })
 	p.Funcs[words].BytesPerPoint = 1 << 20
-	sp, err := space.New(&p, space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spaceOf(t, &p, space.Defaults(2))
 	evolve := NewEvolve(sp, rand.New(rand.NewSource(1)), EvolveDefaults())
 	for range 10 {
 		proposed, err := evolve.Propose(t.Context(), 5)

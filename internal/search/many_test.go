@@ -78,10 +78,7 @@ func longChain(t *testing.T, more int) *pipeline.Pipeline {
 // A pipeline of 500 stages has an answer within any budget.
 func TestFiveHundredStages(t *testing.T) {
 	p := longChain(t, 493)
-	sp, err := space.New(p, space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spaceOf(t, p, space.Defaults(2))
 	for _, name := range []string{"beam", "mcts", "protuner"} {
 		s, err := NewModel(name, nil)
 		if err != nil {

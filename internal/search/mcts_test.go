@@ -437,10 +437,7 @@ func TestTreesLetGo(t *testing.T) {
 		}
 	}
 
-	sp, err := space.New(pipelinetest.Described(t, "hist.h21"), space.Adams(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spaceOf(t, pipelinetest.Described(t, "hist.h21"), space.Adams(2))
 	for _, lazy := range []bool{false, true} {
 		o := MCTSDefaults()
 		o.Lazy = lazy

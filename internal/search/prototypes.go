@@ -256,7 +256,7 @@ func scattered(sp *space.Space, f int) bool { return slices.ContainsFunc(sp.Read
 
 // once holds for what is called once, or by one stage once for each point that they have,
 // which inlining does not compute more often, unless that is inlined in its turn where it is
-// called more often.
+// called more often; and not what would be computed point by point there (see isLight).
 func once(sp *space.Space, f int) bool {
 	readers := sp.Readers(f)
 	if scattered(sp, f) || sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > 1+1e-9) { // thirds of a point add up to a little more

@@ -16,10 +16,7 @@ import (
 // adams is the space of a golden description as Adams et al.'s code has it.
 func adams(t testing.TB, name string, cores int) *space.Space {
 	t.Helper()
-	sp, err := space.New(pipelinetest.Described(t, name), space.Adams(cores))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spaceOf(t, pipelinetest.Described(t, name), space.Adams(cores))
 	return sp
 }
 
@@ -87,10 +84,7 @@ func TestNothingLegal(t *testing.T) {
 	d := pipelinetest.Described(t, "unsharp.h21")
 	o := space.Defaults(4)
 	o.MemoryLimit, o.InlinedCalls, o.Recompute = 1, 1, 1
-	sp, err := space.New(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spaceOf(t, d, o)
 	for _, name := range []string{"greedy", "mcts", "protuner"} {
 		s, err := NewModel(name, nil)
 		if err != nil {
@@ -160,10 +154,7 @@ func TestStateNodes(t *testing.T) {
 // A child that forgot what its listing found out is the same state as before.
 func TestForgottenNodesAreTheSame(t *testing.T) {
 	for _, o := range []space.Options{space.Adams(2), space.Defaults(2)} {
-		sp, err := space.New(pipelinetest.Described(t, "harris.h21"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := spaceOf(t, pipelinetest.Described(t, "harris.h21"), o)
 		for n := Start(sp); !n.Complete(); {
 			list, again := n.Children(nil), n.Children(nil)
 			for i := range list {

@@ -126,7 +126,7 @@ public:
     }
 };
 
-// Sums of windows by a reduction, and what bytes of windows count, both of which slide.
+// Sums of windows by a reduction, which slide.
 class Windows : public Generator<Windows> {
 public:
     Input<Buffer<int32_t, 2>> input{"input"};
@@ -144,6 +144,7 @@ public:
     }
 };
 
+// Histograms of windows, which slide by rows.
 class Cells : public Generator<Cells> {
 public:
     Input<Buffer<uint8_t, 2>> input{"input"};
