@@ -339,6 +339,26 @@ func TestTunesWhatOverflows(t *testing.T) {
 	if r3 := tuned(t, given); r3.Measured != 0 || r3.Known != r.Measured || strings.Contains(given.words, "leave room") {
 		t.Errorf("with inputs given: %d measured, %d known:\n%s", r3.Measured, r3.Known, given.words)
 	}
+
+	// What was exported stands, with the same inputs, for as long as the algorithm is what it was.
+	if o := execute(t, dir, "export", many, "-g", "rounded", "--db", "r.db", "-o", "."); o.code != exitDone {
+		t.Fatal(o.words)
+	}
+	check := []string{"check", many, "-g", "rounded", "--schedule", "rounded.schedule.h"}
+	if o := execute(t, dir, append(check, "--input", "input=random:0:12")...); o.code != exitDone || !strings.Contains(o.out, r.Algorithm) || len(o.left) > 0 {
+		t.Errorf("check: code %d, left behind %v\n%s%s", o.code, o.left, o.out, o.words)
+	}
+	if o := execute(t, dir, check...); o.code != exitFailed || !strings.Contains(o.words, "--input input=random:0:12 leaves") {
+		t.Errorf("check where it overflows: code %d\n%s%s", o.code, o.out, o.words)
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "rounded.schedule.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "rounded.schedule.h"), strings.ReplaceAll(string(header), r.Algorithm, "1234"))
+	if o := execute(t, dir, check...); o.code != exitFailed || !strings.Contains(o.words, "another algorithm (1234)") || o.out != "" {
+		t.Errorf("check of a stale one: code %d\n%s%s", o.code, o.out, o.words)
+	}
 }
 
 // Reductions along rows are factored, what was found so is known again, and --no-restructure

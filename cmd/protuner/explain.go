@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -27,6 +28,8 @@ type explanation struct {
 	// says why not, and all else is about Nearest.
 	InSpace bool     `json:"in_space"`
 	Foreign []string `json:"foreign,omitempty"`
+	// Besides is what was decided that loop nest and costs say nothing of.
+	Besides []string `json:"besides,omitempty"`
 	Nearest string   `json:"nearest"` // as directives
 	// Costs are what the model says, first of the schedule or the nearest one.
 	Costs []costOf `json:"costs"`
@@ -59,24 +62,26 @@ func (c *explainCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	s, p, err := c.read(g, gen)
+	a, err := c.read(g, gen)
 	if err != nil {
 		return err
 	}
-	sp, err := newSpace(p, space.Defaults(c.Parallelism))
+	sp, err := c.searched(a.pipe)
 	if err != nil {
 		return err
 	}
-	near, err := sp.NearSchedule(s)
-	if err != nil {
-		return badInputf("%s: %w", c.Schedule, err)
+	near := space.Near{State: a.decided(sp), Exact: true}
+	if near.State == nil {
+		if near, err = sp.NearSchedule(a.schedule); err != nil {
+			return badInputf("%s: %w", c.Schedule, err)
+		}
 	}
 	f := featuresOf(gen, near.State)
 	m, err := modelOf(f, c.Weights, c.Parallelism)
 	if err != nil {
 		return err
 	}
-	e := explanation{Generator: gen.Name, InSpace: near.Exact, Nearest: near.State.Schedule().String()}
+	e := explanation{Generator: gen.Name, InSpace: near.Exact, Besides: besides(near.State), Nearest: near.State.Schedule().String()}
 	for _, what := range near.Foreign {
 		e.Foreign = append(e.Foreign, what.Error())
 	}
@@ -133,13 +138,15 @@ func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, f *feature
 			return nil, err
 		}
 		for _, t := range top {
-			s, err := schedule.Parse(t.Text)
-			if err != nil {
-				return nil, fmt.Errorf("%s: the stored schedule %s: %w", c.DB, t.Hash, err)
-			}
-			state, err := sp.ImportSchedule(s)
-			if err != nil {
-				continue // with other Funcs, register blocks or a slice
+			state := sp.Decided(t.Trace)
+			if state == nil || state.Schedule().HashString() != t.Hash {
+				s, err := schedule.Parse(t.Text)
+				if err != nil {
+					return nil, fmt.Errorf("%s: the stored schedule %s: %w", c.DB, t.Hash, err)
+				}
+				if state, err = sp.ImportSchedule(s); err != nil {
+					continue // with other Funcs
+				}
 			}
 			out := predicted(fmt.Sprintf("the fastest measured (run %d)", r.ID), m, featuresOf(f.generator, state))
 			out.Measured = 1e3 * t.Best.Seconds()
@@ -175,6 +182,9 @@ func (e *explanation) compare(f *featured) {
 func (e *explanation) print(file string, f *featured, s *space.State) error {
 	if e.InSpace {
 		fmt.Printf("%s is in the space.\n\n%s\n", file, s)
+		if len(e.Besides) > 0 {
+			fmt.Printf("Decided besides, which loop nest and costs say nothing of:\n  %s\n\n", strings.Join(e.Besides, "\n  "))
+		}
 	} else {
 		fmt.Printf("%s is not in the space:\n", file)
 		for _, why := range e.Foreign {

@@ -100,10 +100,10 @@ func (c *exportCmd) render(m tunedb.Measurement, pipe *pipeline.Pipeline, run *t
 		return "", fmt.Errorf("the stored schedule %s: %w", m.Hash, err)
 	}
 	if c.Format == "text" {
-		return s.String(), nil
+		return s.Annotated(m.Trace), nil
 	}
 	return s.Halide(pipe.Binding(), schedule.HalideFile{
-		Name: name, Target: run.Workload.Target, Params: fmt.Sprintf("autoscheduler=ProTuner schedule=%s", m.Hash), Algorithm: pipe.Algorithm,
+		Name: name, Target: run.Workload.Target, Params: fmt.Sprintf("autoscheduler=ProTuner schedule=%s", m.Hash), Algorithm: pipe.Algorithm, Decisions: m.Trace,
 	})
 }
 

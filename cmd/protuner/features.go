@@ -15,10 +15,15 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
+// scheduleFile names a schedule.
+type scheduleFile struct {
+	Schedule string `help:"The schedule: a .schedule.h, or directives as text; own for the Generator's." placeholder:"FILE"`
+}
+
 // scheduleFlags name a schedule of a Generator.
 type scheduleFlags struct {
 	generatorFlags
-	Schedule    string `help:"The schedule: a .schedule.h, or directives as text; own for the Generator's." placeholder:"FILE"`
+	scheduleFile
 	Nest        string `help:"The schedule as a loop nest instead, as HL_DEBUG_AUTOSCHEDULE=2 lets Adams2019 print it." placeholder:"FILE"`
 	Parallelism int    `help:"Cores (default: all processors)." placeholder:"N"`
 	JSON        bool   `name:"json" help:"Print as JSON."`
@@ -75,15 +80,25 @@ func (c *scheduleFlags) load(g *globals) (*featured, error) {
 	if c.Nest != "" {
 		return c.loadNest(g, gen)
 	}
-	s, p, err := c.read(g, gen)
+	a, err := c.read(g, gen)
 	if err != nil {
 		return nil, err
 	}
-	sp, err := newSpace(p, space.Adams(c.Parallelism))
+	searched, err := c.searched(a.pipe)
 	if err != nil {
 		return nil, err
 	}
-	all, err := sp.ImportReadings(s, 2)
+	if state := a.decided(searched); state != nil {
+		if more := besides(state); len(more) > 0 {
+			fmt.Fprintf(os.Stderr, "protuner: %s has what features say nothing of: %s\n", c.Schedule, strings.Join(more, "; "))
+		}
+		return featuresOf(gen, state), nil
+	}
+	sp, err := newSpace(a.pipe, space.Adams(c.Parallelism))
+	if err != nil {
+		return nil, err
+	}
+	all, err := sp.ImportReadings(a.schedule, 2)
 	if err != nil {
 		return nil, badInputf("%s: %w; protuner explain finds the nearest schedule that has features", c.Schedule, err)
 	}
@@ -102,11 +117,8 @@ func (c *scheduleFlags) openGenerator(g *globals) (*bridge.Generator, error) {
 		c.Parallelism = runtime.NumCPU()
 	}
 	for _, file := range []string{c.Schedule, c.Nest} {
-		if file == "" || file == "own" {
-			continue
-		}
-		if _, err := os.ReadFile(file); err != nil {
-			return nil, badInputf("cannot read the schedule: %w; name a file that is there", err)
+		if err := readable(file); err != nil {
+			return nil, err
 		}
 	}
 	o, err := c.options()
@@ -118,6 +130,17 @@ func (c *scheduleFlags) openGenerator(g *globals) (*bridge.Generator, error) {
 		return nil, &badInput{err}
 	}
 	return gen, nil
+}
+
+// readable fails where a schedule's file cannot be read, before anything is built.
+func readable(file string) error {
+	if file == "" || file == "own" {
+		return nil
+	}
+	if _, err := os.ReadFile(file); err != nil {
+		return badInputf("cannot read the schedule: %w; name a file that is there", err)
+	}
+	return nil
 }
 
 func (c *scheduleFlags) loadNest(g *globals, gen *bridge.Generator) (*featured, error) {
@@ -140,56 +163,101 @@ func (c *scheduleFlags) loadNest(g *globals, gen *bridge.Generator) (*featured, 
 	return featuresOf(gen, s), nil
 }
 
-// read gives the schedule asked for, and the pipeline as it is after the Funcs that
-// the schedule makes.
-func (c *scheduleFlags) read(g *globals, gen *bridge.Generator) (schedule.Schedule, *pipeline.Pipeline, error) {
-	var none schedule.Schedule
-	p, err := gen.Describe(g.ctx)
-	if err != nil {
-		return none, nil, &badInput{err}
-	}
-	s, err := c.directives(g, gen, p)
-	if err != nil {
-		return none, nil, err
-	}
-	if head := s.Structure(); len(head) > 0 {
-		if p, err = gen.Describe(g.ctx, head...); err != nil {
-			return none, nil, badInputf("%s: %w", c.Schedule, err)
-		}
-	}
-	return s, p, nil
+// searched is the space that tune searches, of a pipeline.
+func (c *scheduleFlags) searched(p *pipeline.Pipeline) (*space.Space, error) {
+	o := space.Defaults(c.Parallelism)
+	o.Sized = true
+	return newSpace(p, o)
 }
 
-func (c *scheduleFlags) directives(g *globals, gen *bridge.Generator, p *pipeline.Pipeline) (schedule.Schedule, error) {
-	var none schedule.Schedule
+// asked is the schedule asked for.
+type asked struct {
+	schedule  schedule.Schedule
+	decisions string             // that led to it, as its file has them; mostly empty
+	bound     schedule.Binding   // the pipeline it is of
+	pipe      *pipeline.Pipeline // after the Funcs that the schedule makes
+}
+
+// decided is the state that the file says was decided, nil where it says nothing of that
+// or has another schedule, as where somebody changed it.
+func (a *asked) decided(sp *space.Space) *space.State {
+	if a.decisions == "" {
+		return nil
+	}
+	state := sp.Decided(a.decisions)
+	if state == nil || !state.Schedule().General().SameHalide(a.schedule.General(), a.bound) {
+		return nil
+	}
+	return state
+}
+
+// besides is what was decided that is no part of the loop nest, which is all that features
+// are of.
+func besides(s *space.State) []string {
+	var out []string
+	for _, d := range s.Trace() {
+		if d.Kind > space.Tasks && d.Kind != space.Sized {
+			out = append(out, s.Space().FormatDecision(d))
+		}
+	}
+	return out
+}
+
+func (c *scheduleFlags) read(g *globals, gen *bridge.Generator) (*asked, error) {
+	p, err := gen.Describe(g.ctx)
+	if err != nil {
+		return nil, &badInput{err}
+	}
+	a := &asked{bound: p.Binding(), pipe: p}
+	if a.schedule, a.decisions, err = c.directives(g, gen, p); err != nil {
+		return nil, err
+	}
+	if head := a.schedule.Structure(); len(head) > 0 {
+		if a.pipe, err = gen.Describe(g.ctx, head...); err != nil {
+			return nil, badInputf("%s: %w", c.Schedule, err)
+		}
+	}
+	return a, nil
+}
+
+// staleError says that a schedule was found for another algorithm than there is now.
+type staleError struct{ file, found, generator, now string }
+
+func (e *staleError) Error() string {
+	return fmt.Sprintf("%s was found for another algorithm (%s) than %s has now (%s); tune again, or give the Generator and parameters it is of", e.file, e.found, e.generator, e.now)
+}
+
+// directives are the schedule's, and what its file says was decided.
+func (c *scheduleFile) directives(g *globals, gen *bridge.Generator, p *pipeline.Pipeline) (s schedule.Schedule, decisions string, err error) {
+	none := schedule.Schedule{}
 	if c.Schedule == "own" {
 		own, err := gen.Own(g.ctx)
 		if err != nil {
-			return none, &badInput{err}
+			return none, "", &badInput{err}
 		}
 		for _, note := range own.Notes {
 			fmt.Fprintf(os.Stderr, "protuner: the Generator's schedule: %s\n", note)
 		}
-		return own.Schedule, nil
+		return own.Schedule, "", nil
 	}
 	text, err := os.ReadFile(c.Schedule)
 	if err != nil {
-		return none, &badInput{err}
+		return none, "", &badInput{err}
 	}
 	if hash, ok := schedule.HalideAlgorithm(text); ok && hash != p.Algorithm {
-		return none, badInputf("%s was found for another algorithm (%s) than %s has now (%s); tune again, or give the Generator and parameters it is of", c.Schedule, hash, gen.Name, p.Algorithm)
+		return none, "", &badInput{&staleError{c.Schedule, hash, gen.Name, p.Algorithm}}
 	}
-	s, err := schedule.Parse(string(text))
+	s, err = schedule.Parse(string(text))
 	if strings.HasSuffix(c.Schedule, ".h") || strings.Contains(string(text), "get_func(") {
 		s, err = schedule.ParseHalide(text, p.Binding())
 	}
 	if err != nil {
-		return none, badInputf("%s is no schedule of %s: %w; give a .schedule.h of this Generator with these parameters, or directives as protuner export --format text writes them", c.Schedule, gen.Name, err)
+		return none, "", badInputf("%s is no schedule of %s: %w; give a .schedule.h of this Generator with these parameters, or directives as protuner export --format text writes them", c.Schedule, gen.Name, err)
 	}
 	if len(s.Directives) == 0 {
-		return none, badInputf("%s has no directive in it; give a .schedule.h that is whole", c.Schedule)
+		return none, "", badInputf("%s has no directive in it; give a .schedule.h that is whole", c.Schedule)
 	}
-	return s, nil
+	return s, schedule.Decisions(text), nil
 }
 
 type featuresCmd struct {

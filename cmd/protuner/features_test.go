@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -103,10 +107,61 @@ func TestScheduleVerbs(t *testing.T) {
 	}
 }
 
-// A pipeline with more points than features can count is refused with the stage's
-// name, before anything is predicted of it.
-func TestTooLargeForFeatures(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "pipeline", "testdata", "harris.h21.json"))
+// What a file says was decided is taken for what it is, register blocks and all, as long as
+// its directives are what that leads to. (A trace as text leaves open how many tiles there
+// are where several numbers give the same size: then the directives are read instead.)
+func TestFilesSayWhatWasDecided(t *testing.T) {
+	for _, name := range []string{"harris", "unsharp", "hist", "conv_layer", "camera_pipe"} {
+		p := described(t, name)
+		sp, err := (&scheduleFlags{Parallelism: 2}).searched(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewSource(1))
+		tried, taken := 0, 0
+		for range 20 {
+			s := search.Start(sp).(*search.StateNode).SampleDown(rng).(*search.StateNode).State()
+			f := rng.Intn(len(p.Funcs))
+			if p.Funcs[f].Input || len(p.Funcs[f].Args) < 2 {
+				continue
+			}
+			s, _, err := sp.Replay(append(s.Trace(), space.Decision{Func: f, Kind: space.Block, Dim: 1, Factor: 2}), space.Strict)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := s.Schedule().Halide(p.Binding(), schedule.HalideFile{Name: name, Algorithm: p.Algorithm, Decisions: sp.FormatTrace(s.Trace())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := schedule.ParseHalide([]byte(text), p.Binding())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &asked{schedule: read, decisions: schedule.Decisions([]byte(text)), bound: p.Binding(), pipe: p}
+			tried++
+			again := a.decided(sp)
+			if again == nil {
+				continue
+			}
+			taken++
+			if want := p.Funcs[f].Name + " block " + p.Funcs[f].Args[1] + " 2"; again.Schedule().Hash() != s.Schedule().Hash() || !slices.Equal(besides(again), []string{want}) {
+				t.Errorf("%s: besides the loop nest %q, want %q, of\n%s", name, besides(again), want, text)
+			}
+			a.schedule.Directives = a.schedule.Directives[:len(a.schedule.Directives)-1]
+			if a.decided(sp) != nil {
+				t.Errorf("%s: one directive less is taken for the same:\n%s", name, text)
+			}
+		}
+		if taken == 0 || taken < tried*3/4 {
+			t.Errorf("%s: of %d files %d are taken for what was decided", name, tried, taken)
+		}
+	}
+}
+
+// described is a pipeline as Halide 21 describes it.
+func described(t *testing.T, name string) *pipeline.Pipeline {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "pipeline", "testdata", name+".h21.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,13 +169,20 @@ func TestTooLargeForFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// A pipeline with more points than features can count is refused with the stage's
+// name, before anything is predicted of it.
+func TestTooLargeForFeatures(t *testing.T) {
+	p := described(t, "harris")
 	if _, err := newSpace(p, space.Adams(2)); err != nil {
 		t.Fatal(err)
 	}
 	for d := range p.Funcs[0].Estimate {
 		p.Funcs[0].Estimate[d].Max = 1 << 30
 	}
-	_, err = newSpace(p, space.Adams(2))
+	_, err := newSpace(p, space.Adams(2))
 	if bad := (*badInput)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), p.Funcs[0].Stages[0].Name) {
 		t.Errorf("2^60 points: %v", err)
 	}

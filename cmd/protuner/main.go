@@ -30,6 +30,7 @@ type cli struct {
 	Optimize optimizeCmd `cmd:"" help:"Find the best configuration of any program."`
 	Show     showCmd     `cmd:"" help:"Show what was found."`
 	Export   exportCmd   `cmd:"" help:"Write a found schedule as .schedule.h or text."`
+	Check    checkCmd    `cmd:"" help:"Say whether a schedule is still of what a Generator computes, and right."`
 	DB       dbCmd       `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
 	Features featuresCmd `cmd:"" help:"Print the features of a schedule, or write them as .featurization."`
 	Predict  predictCmd  `cmd:"" help:"Predict the cost of a schedule and say what it comes from."`

@@ -43,6 +43,23 @@ func (f generatorFlags) options() (bridge.Options, error) {
 	return o, nil
 }
 
+// workFlags say what a pipeline is run on, and what counts as its right result.
+type workFlags struct {
+	Input        []string `help:"How an input is made: NAME=random:SEED, of integers NAME=random:SEED:BITS, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
+	Threads      int      `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
+	IntTolerance int64    `help:"How far every integer result may be off (default: none; what the rounding of floats does to them is allowed for, docs/measuring.md)." placeholder:"N"`
+}
+
+func (f workFlags) set(o *tune.Options) {
+	o.Inputs = f.Input
+	if f.IntTolerance > 0 {
+		o.Protocol.Integer, o.Protocol.IntegerShare = f.IntTolerance, 1
+	}
+	if f.Threads != 0 {
+		o.Threads = f.Threads
+	}
+}
+
 type tuneCmd struct {
 	generatorFlags
 	Search         string        `help:"Search strategy: protuner, mcts, beam, greedy and others (docs/search.md) ask the cost model first; evolve or random measure from the start." default:"protuner"`
@@ -61,10 +78,8 @@ type tuneCmd struct {
 	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
 	BaselineTime   time.Duration `help:"Limit on making each baseline." default:"2m"`
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
-	Input          []string      `help:"How an input is made: NAME=random:SEED, of integers NAME=random:SEED:BITS, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
-	Threads        int           `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
-	IntTolerance   int64         `help:"How far every integer result may be off (default: none; what the rounding of floats does to them is allowed for, docs/measuring.md)." placeholder:"N"`
-	JSON           bool          `name:"json" help:"Print the report as JSON."`
+	workFlags
+	JSON bool `name:"json" help:"Print the report as JSON."`
 }
 
 func (c *tuneCmd) Run(g *globals, in *interrupts) error {
@@ -75,14 +90,9 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 	}
 	o.Search, o.Budget, o.Trials, o.Seed, o.DB = c.Search, c.Budget, c.Trials, c.Seed, c.DB
 	o.Weights, o.Unmeasured, o.Restructure, o.Specialize = c.Weights, !c.Measure, c.Restructure, c.Specialize
-	o.Out, o.Function, o.Emit, o.Inputs = c.Out, c.Function, c.Emit, c.Input
-	if c.IntTolerance > 0 {
-		o.Protocol.Integer, o.Protocol.IntegerShare = c.IntTolerance, 1
-	}
+	o.Out, o.Function, o.Emit = c.Out, c.Function, c.Emit
+	c.set(&o)
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
-	if c.Threads != 0 {
-		o.Threads = c.Threads
-	}
 	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
 	screen := report.NewProgress(os.Stderr)
 	r, err := tune.Run(g.ctx, o, screen.Events(), in.Stop)

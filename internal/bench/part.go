@@ -142,7 +142,7 @@ func (s *stage) fresh(library string, lenient bool) measure.InFresh {
 
 // apply builds a schedule ahead of time in a folder.
 func (s *stage) apply(ctx context.Context, what schedule.Schedule, dir string) error {
-	source, err := what.HalideBody(s.pipe.Binding(), s.pipe.Algorithm)
+	source, err := what.HalideBody(s.pipe.Binding(), s.pipe.Algorithm, "")
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,6 @@ func (s *Screener) incumbent() time.Duration {
 // too, and has to be right. Only the context's end is an error; whatever else goes wrong is the
 // result's Status.
 func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result, error) {
-	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
 	r, err := s.time(ctx, what)
 	if err != nil || r.Status != OK {
 		return r, err
@@ -119,13 +118,11 @@ func (s *Screener) time(ctx context.Context, what schedule.Schedule) (Result, er
 		return s.failed(ctx, err)
 	}
 	defer a.Drop()
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return Result{}, ctx.Err()
-	}
-	run, err := s.Runner.Run(ctx, a, s.Protocol, s.incumbent())
+	var run *bridge.Run
+	err = s.Alone(ctx, func() (err error) {
+		run, err = s.Runner.Run(ctx, a, s.Protocol, s.incumbent())
+		return err
+	})
 	if err != nil {
 		return s.failed(ctx, err)
 	}
@@ -134,6 +131,19 @@ func (s *Screener) time(ctx context.Context, what schedule.Schedule) (Result, er
 		r.Lower, r.Link, r.Check = c.Lower, c.Link, c.Check
 	}
 	return r, nil
+}
+
+// Alone calls f while nothing is timed and waits for that: what f does besides timing would
+// disturb what is. The error is f's, or the context's where that ends first.
+func (s *Screener) Alone(ctx context.Context, f func() error) error {
+	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return f()
 }
 
 func (s *Screener) failed(ctx context.Context, err error) (Result, error) {

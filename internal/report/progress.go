@@ -80,7 +80,7 @@ func (p *Progress) Events() tune.Events {
 		"reference":  "computing the reference",
 		"seeds":      "asking the other schedulers",
 		"modelling":  "asking the model",
-		"checking":   "checking the model's best",
+		"checking":   "comparing results with the reference's",
 		"searching":  "searching",
 		"racing":     "racing the finalists",
 		"building":   "building the winner ahead of time",

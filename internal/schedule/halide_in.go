@@ -51,6 +51,37 @@ func HalideAlgorithm(src []byte) (hash string, ok bool) {
 	return "", false
 }
 
+// SameHalide reports whether s and t are one schedule as far as a .schedule.h tells (see
+// HalideBody); neither is where one of them cannot be written.
+func (s Schedule) SameHalide(t Schedule, b Binding) bool {
+	var read [2]Schedule
+	for i, of := range []Schedule{s, t} {
+		body, err := of.HalideBody(b, "", "")
+		if err != nil {
+			return false
+		}
+		if read[i], err = ParseHalide([]byte(body), b); err != nil {
+			return false
+		}
+	}
+	return read[0].Hash() == read[1].Hash()
+}
+
+// Decisions gives the decisions that HalideBody, or Annotated, wrote beside a schedule, a
+// line each; empty where there are none.
+func Decisions(src []byte) string {
+	var o strings.Builder
+	for line := range strings.Lines(string(src)) {
+		line = strings.TrimSpace(line)
+		for _, mark := range []string{"// ", "# "} {
+			if d, ok := strings.CutPrefix(line, mark+decided); ok {
+				o.WriteString(d + "\n")
+			}
+		}
+	}
+	return o.String()
+}
+
 // functionBody gives the tokens between the braces of apply_schedule_<name>, or
 // all of them where there is no such function.
 func functionBody(tokens []cxxToken) []cxxToken {

@@ -13,11 +13,16 @@ type HalideFile struct {
 	Target    string // for the heading
 	Params    string // for the heading: the autoscheduler's parameters
 	Algorithm string // hash of the algorithm; empty to leave it out
+	Decisions string // that led to the schedule, a line each; empty to leave them out
 }
 
 // algorithmConstant is the name under which the algorithm's hash stands in what
 // we write, so that HalideAlgorithm can read it back.
 const algorithmConstant = "protuner_algorithm"
+
+// decided begins the lines of comment that hold decisions, so that Decisions can read
+// them back.
+const decided = "decided: "
 
 // Halide writes s as the whole .schedule.h, in the form Halide gives its own:
 // an include guard around
@@ -35,7 +40,7 @@ func (s Schedule) Halide(b Binding, f HalideFile) (string, error) {
 	if strings.ContainsAny(f.Target+f.Params, "\r\n\\") {
 		return "", fmt.Errorf("target and parameters must each fit on one line of a comment")
 	}
-	body, err := s.HalideBody(b, f.Algorithm)
+	body, err := s.HalideBody(b, f.Algorithm, f.Decisions)
 	if err != nil {
 		return "", err
 	}
@@ -75,19 +80,22 @@ func (s Schedule) Halide(b Binding, f HalideFile) (string, error) {
 // the unscheduled stage that has them first, so that names Halide makes up
 // (v0, r12$x) may differ where it is read; both are taken before the first
 // directive, which could renumber them. The algorithm's hash goes in as a
-// constant unless empty.
+// constant unless empty, and what was decided, a line each, as comments.
 //
 // ParseHalide gives the same schedule back, save that compute_at, store_at and
 // hoist_storage come back with AnyStage, that those whose loop is only made
 // further down come back behind it, and that names no C++ identifier can be are
 // changed where they are the schedule's own (As).
-func (s Schedule) HalideBody(b Binding, algorithm string) (string, error) {
+func (s Schedule) HalideBody(b Binding, algorithm, decisions string) (string, error) {
 	final, err := s.nests(b)
 	if err != nil {
 		return "", err
 	}
 	if strings.ContainsFunc(algorithm, func(r rune) bool { return !isNameByte(byte(r)) || r >= 128 }) {
 		return "", fmt.Errorf("the algorithm's hash %q is no word of letters and digits", algorithm)
+	}
+	if strings.Contains(decisions+"\n", "\\\n") {
+		return "", fmt.Errorf("a decision ends in a backslash, which goes on with a comment in the next line")
 	}
 	w := &halideWriter{binding: b, now: newNests(b), final: final, base: map[string]string{},
 		funcs: map[string]string{}, vars: map[cxxVar]string{}, taken: map[string]bool{}}
@@ -112,7 +120,17 @@ func (s Schedule) HalideBody(b Binding, algorithm string) (string, error) {
 		o.WriteString(inputFunctionText)
 	}
 	o.WriteString(w.funcDecls.String() + w.varDecls.String() + body.String())
+	o.WriteString(commented("//", decisions))
 	return o.String(), nil
+}
+
+// commented writes decisions as lines of comment that begin with mark.
+func commented(mark, decisions string) string {
+	var o strings.Builder
+	for line := range strings.Lines(decisions) {
+		fmt.Fprintf(&o, "%s %s%s\n", mark, decided, strings.TrimSuffix(line, "\n"))
+	}
+	return o.String()
 }
 
 // reserved are C++ words, and names that mean something inside the function, that

@@ -51,7 +51,7 @@ func TestHalide(t *testing.T) {
 			return s.String()
 		case "write", "file":
 			s := mustParse(t, d.Input)
-			out, err := s.HalideBody(b, "")
+			out, err := s.HalideBody(b, "", "")
 			if d.Cmd == "file" {
 				out, err = s.Halide(b, HalideFile{Name: "demo::" + pipeline, Target: "host", Params: "a=b", Algorithm: "0123abcd"})
 			}
@@ -72,7 +72,7 @@ func checkHalide(t testing.TB, s Schedule, b Binding) {
 		t.Fatalf("does not fit its pipeline: %v\n%s", err, s)
 	}
 	checkRoundTrip(t, s)
-	body, err := s.HalideBody(b, "")
+	body, err := s.HalideBody(b, "", "")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s)
 	}
@@ -108,12 +108,19 @@ func TestHalideSamples(t *testing.T) {
 		if hash, ok := HalideAlgorithm(src); ok {
 			t.Errorf("%s: an algorithm's hash %s", file, hash)
 		}
-		whole, err := s.Halide(b, HalideFile{Name: pipeline, Algorithm: "f00d"})
+		decisions := "f inline\n\"g h\" compute root vector x\n"
+		whole, err := s.Halide(b, HalideFile{Name: pipeline, Algorithm: "f00d", Decisions: decisions})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if hash, ok := HalideAlgorithm([]byte(whole)); !ok || hash != "f00d" {
 			t.Errorf("%s: algorithm %q, %v", file, hash, ok)
+		}
+		if got, plain := Decisions([]byte(whole)), Decisions([]byte(s.Annotated(decisions))); got != decisions || plain != decisions || Decisions(src) != "" {
+			t.Errorf("%s: decisions %q, in text %q", file, got, plain)
+		}
+		if _, err := s.HalideBody(b, "", "f inline\\\ng inline\n"); err == nil {
+			t.Errorf("%s: a comment that goes on in the next line", file)
 		}
 		if again, err := ParseHalide([]byte(whole), b); err != nil || again.Hash() != s.Hash() {
 			t.Errorf("%s: the whole file reads otherwise: %v", file, err)
@@ -164,7 +171,7 @@ f$1.update(0).rename(r$x, x.y)
 f_1.vectorize(f$1)
 target.split(x, pipeline, r_x, 4)
 `)
-	body, err := s.HalideBody(b, "")
+	body, err := s.HalideBody(b, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +215,7 @@ func FuzzParseHalide(f *testing.F) {
 		if err := s.Check(b); err != nil {
 			t.Fatalf("%v\n%s", err, s)
 		}
-		if _, err := s.HalideBody(b, ""); err != nil {
+		if _, err := s.HalideBody(b, "", ""); err != nil {
 			t.Fatalf("%v\n%s", err, s)
 		}
 	})

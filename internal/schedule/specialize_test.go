@@ -37,7 +37,7 @@ output.specialize(x, 0, 1536, y, 3%64, 2560, c, 0, 3, input[-2, 1540, -8, 2560],
 		t.Error("a schedule without one changes")
 	}
 	checkRoundTrip(t, special)
-	body, err := special.HalideBody(b, "")
+	body, err := special.HalideBody(b, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

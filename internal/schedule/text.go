@@ -30,6 +30,9 @@ func (s Schedule) String() string {
 	return b.String()
 }
 
+// Annotated is String with what was decided, a line each, as comments.
+func (s Schedule) Annotated(decisions string) string { return s.String() + commented("#", decisions) }
+
 // String gives the text form of one directive, without a newline.
 func (d Directive) String() string {
 	var b strings.Builder

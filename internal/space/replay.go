@@ -97,6 +97,20 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 	return s, repaired, nil
 }
 
+// Decided is the complete state that decisions as text (FormatTrace) lead to, each of them
+// taken as it stands; nil where they lead to none, as those of another space.
+func (sp *Space) Decided(text string) *State {
+	trace, err := sp.ParseTrace(text)
+	if err != nil {
+		return nil
+	}
+	s, _, err := sp.Replay(trace, Strict)
+	if err != nil || !s.Complete() {
+		return nil
+	}
+	return s
+}
+
 // put inserts d where it belongs by Func and key, in the place of one that has these.
 func put(into []Decision, d *Decision, key func(*Decision) int) []Decision {
 	at, found := slices.BinarySearchFunc(into, d, func(b Decision, d *Decision) int {

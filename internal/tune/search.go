@@ -12,7 +12,6 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
-	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -52,7 +51,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if len(t.best) > 0 {
 		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
 	}
-	work, cancel := context.WithCancel(ctx)
+	work, cancel := Stoppable(ctx, stop)
 	defer cancel()
 	over := time.NewTimer(max(0, t.o.Budget-time.Since(started)))
 	defer over.Stop()
@@ -70,7 +69,11 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 			if t.o.Trials > 0 && known+t.report.Measured+running >= t.o.Trials {
 				break
 			}
-			proposed, err := strategy.Propose(work, 1)
+			var proposed []search.Candidate
+			err := screener.Alone(work, func() (err error) {
+				proposed, err = strategy.Propose(work, 1)
+				return err
+			})
 			if err != nil {
 				break // stopped
 			}
@@ -91,9 +94,6 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 			break
 		}
 		select {
-		case <-stop:
-			stop = nil
-			cancel()
 		case <-over.C:
 			ended = true
 			if len(t.best) > 0 {
@@ -106,7 +106,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 			if m.err != nil {
 				continue // cut off: it was never measured
 			}
-			if err := t.take(ctx, strategy, m); err != nil {
+			if err := screener.Alone(context.WithoutCancel(ctx), func() error { return t.take(ctx, strategy, m) }); err != nil {
 				return err
 			}
 			exhausted = false // it may have ideas again
@@ -198,12 +198,8 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 		return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, err == nil && s.HashString() == m.Hash
 	}
 	for _, sp := range t.spaces {
-		trace, err := sp.ParseTrace(m.Trace)
-		if err != nil {
-			continue
-		}
-		state, _, err := sp.Replay(trace, space.Strict)
-		if err != nil || !state.Complete() {
+		state := sp.Decided(m.Trace)
+		if state == nil {
 			continue
 		}
 		if c := candidate(state, m.Origin); c.Schedule.HashString() == m.Hash {

@@ -115,15 +115,10 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		return nil, &UsageError{err}
 	}
 	defer db.Close()
-	defer func() { os.RemoveAll(t.scratch) }()
+	defer t.cleanUp()
 	if err := t.describe(ctx); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if t.server != nil {
-			t.server.Close()
-		}
-	}()
 	if err := t.find(ctx, db, stop); err != nil {
 		return nil, err
 	}
@@ -132,6 +127,14 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		err = t.recorder.End(ctx, t.report)
 	}
 	return t.report, err
+}
+
+// cleanUp ends what runs and removes what nobody keeps.
+func (t *tuner) cleanUp() {
+	if t.server != nil {
+		t.server.Close()
+	}
+	os.RemoveAll(t.scratch)
 }
 
 // Stoppable ends with ctx, or once stop is closed.
@@ -320,7 +323,12 @@ func (t *tuner) notice(build time.Duration) {
 
 // source is the body of the winner's .schedule.h.
 func (t *tuner) source(s schedule.Schedule) (string, error) {
-	return s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm)
+	decisions := ""
+	if found, ok := t.foundAs(s); ok && found.candidate.State != nil {
+		state := found.candidate.State
+		decisions = state.Space().FormatTrace(state.Trace())
+	}
+	return s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, decisions)
 }
 
 // function is the name of the pipeline's function in what is written.

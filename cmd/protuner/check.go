@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/report"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+type checkCmd struct {
+	generatorFlags
+	scheduleFile
+	workFlags
+	JSON bool `name:"json" help:"Print as JSON."`
+}
+
+// checked is what check prints as JSON of a schedule that stands.
+type checked struct {
+	Generator string `json:"generator"`
+	Schedule  string `json:"schedule"` // its hash
+	// Algorithm is the hash of what the Generator computes now; Named holds where the
+	// schedule's file says that it was found for that.
+	Algorithm string `json:"algorithm"`
+	Named     bool   `json:"named"`
+}
+
+// checkBuild bounds compiling a schedule whole, which no search waits for.
+const checkBuild = 10 * time.Minute
+
+func (c *checkCmd) Run(g *globals) error {
+	if c.Schedule == "" {
+		return badInputf("name the schedule: --schedule FILE.schedule.h")
+	}
+	if err := readable(c.Schedule); err != nil {
+		return err
+	}
+	o := tune.Defaults()
+	var err error
+	if o.Generator, err = c.options(); err != nil {
+		return err
+	}
+	c.set(&o)
+	o.CandidateBuild = checkBuild
+	var out checked
+	screen := report.NewProgress(os.Stderr)
+	err = tune.Check(g.ctx, o, screen.Events(), func(gen *bridge.Generator, p *pipeline.Pipeline) (schedule.Schedule, error) {
+		s, _, err := c.directives(g, gen, p)
+		out = checked{Generator: gen.Name, Schedule: s.HashString(), Algorithm: p.Algorithm, Named: c.named()}
+		return s, err
+	})
+	screen.Close()
+	var stale *staleError
+	var failed *bridge.Failure
+	switch {
+	case errors.As(err, &stale):
+		return stale // what was asked for has its answer
+	case errors.As(err, &failed):
+		return fmt.Errorf("%s does not stand: %w; tune again", c.Schedule, err)
+	case err != nil:
+		return err
+	case c.JSON:
+		return printJSON(out)
+	}
+	says := "names no algorithm that it was found for"
+	if out.Named {
+		says = "is of the algorithm as it is now"
+	}
+	_, err = fmt.Printf("%s %s (%s), and computes what that says\n", c.Schedule, says, out.Algorithm)
+	return err
+}
+
+// named holds where the file says which algorithm it is of.
+func (c *checkCmd) named() bool {
+	text, err := os.ReadFile(c.Schedule)
+	_, ok := schedule.HalideAlgorithm(text)
+	return err == nil && ok
+}
