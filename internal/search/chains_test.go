@@ -287,16 +287,20 @@ func TestPrototypesMerged(t *testing.T) {
 	}
 }
 
-// Of three channels, all are made together.
+// Of three channels, all are made together, and of rows with a table each, eight are counted
+// side by side, as far as tasks have so many.
 func TestPrototypesOfChannels(t *testing.T) {
 	sp := newSpace(t, "hist.h21", 2)
-	output := funcs(t, sp, "output")[0]
+	output, tables := funcs(t, sp, "output")[0], funcs(t, sp, "row_counts")[0]
 	for _, name := range []string{"prototype:strips-32-light-channels", "prototype:root-light-channels"} {
 		s := prototype(t, sp, name)
-		if !slices.ContainsFunc(s.Blocks(), func(d space.Decision) bool { return d.Func == output && d.Dim == 2 && d.Factor == 3 }) || len(s.Blocks()) != 1 {
+		if !slices.ContainsFunc(s.Blocks(), func(d space.Decision) bool { return d.Func == output && d.Dim == 2 && d.Factor == 3 }) || len(s.Blocks()) != 2 {
 			t.Errorf("%s:\n%s", name, sp.FormatTrace(s.Trace()))
 		}
-		if text := s.Schedule().String(); !strings.Contains(text, "output.split(c, c, ci, 3,") || !strings.Contains(text, "output.unroll(ci)") {
+		if !slices.ContainsFunc(s.Blocks(), func(d space.Decision) bool { return d.Func == tables && d.Dim == 1 && d.Factor == 8 }) {
+			t.Errorf("%s:\n%s", name, sp.FormatTrace(s.Trace()))
+		}
+		if text := s.Schedule().String(); !strings.Contains(text, "output.split(c, c, ci, 3,") || !strings.Contains(text, "output.unroll(ci)") || !strings.Contains(text, "row_counts.update(0).reorder(yii, column$x, yi, y)") {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}

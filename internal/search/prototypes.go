@@ -17,8 +17,8 @@ import (
 // everything. A long chain is cut into groups that compute little twice. Strips may be
 // merged from the inputs up, no further than nothing is computed often. And where channels
 // or images have nothing to do with each other, one may be done with before the next.
-// Histograms and the like are written point by point, and sums of products of short
-// integers several products at once (fitVectors).
+// Histograms and the like are written point by point, several with a table each side by side
+// (tables), and sums of products of short integers several products at once (fitVectors).
 // Which are good depends on pipeline and machine: they are different enough that one of
 // them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
@@ -26,6 +26,7 @@ func Prototypes(sp *space.Space) []Candidate {
 	known := seen{}
 	add := func(name string, p *plan) {
 		p.fitVectors()
+		p.tables()
 		c := newCandidate(p.state(), "prototype:"+name)
 		if known.take(c) {
 			out = append(out, c)

@@ -444,8 +444,36 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		reductionsOutside(group)
 	case len(inner) > 0:
 		reductionsInside(group)
+	default:
+		w.tables(n, group)
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
+}
+
+// tables unrolls the innermost loops over points inside the reductions where a stage counts in
+// tables, one a point: what is counted in a table waits for what was counted there before, as
+// far as the processor can tell, but not for what is counted in others. They are few that a
+// tile was made for.
+func (w *writer) tables(n *Nest, group []loopVar) {
+	if !n.Innermost || n.VectorLoop >= 0 {
+		return
+	}
+	points := int64(1)
+	for _, v := range group {
+		if v.pure && v.there {
+			if v.ragged || v.whole || v.parallel {
+				return
+			}
+			points *= v.extent
+		}
+	}
+	if points == 1 || points > min(w.sp.UnrollLimit(n.Func, n.Stage), w.sp.tables(Reader{n.Func, n.Stage})) {
+		return
+	}
+	reductionsOutside(group)
+	for i := range group {
+		group[i].unrolled = group[i].pure && group[i].there && group[i].extent > 1
+	}
 }
 
 // withLanes moves what is left of the group's vectorised loop into a block, inner, that is

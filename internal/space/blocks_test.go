@@ -1,9 +1,12 @@
 package space
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
@@ -84,6 +87,38 @@ func TestBlocksOfSums(t *testing.T) {
 	for _, want := range []string{"split(x, x, xii, 2, guard_with_if)\n", "split(y, y, yi, 8, guard_with_if)\n", "reorder(xi, xii, yi, k$x, x, y)\n", "unroll(xii)\nunroll(yi)\nvectorize(xi)\n"} {
 		if got := update("output sized\n"); !strings.Contains(got, want) {
 			t.Errorf("no %sin\n%s", want, got)
+		}
+	}
+}
+
+// Rows with a table each, in which is counted, are gone through side by side where what they
+// count is computed for a few of them; not in Adams et al.'s space, and not for more rows.
+func TestTablesSideBySide(t *testing.T) {
+	d := pipelinetest.Described(t, "hist.h21")
+	output := &d.Funcs[0].Stages[0] // it shall not read what is counted
+	output.Edges = slices.DeleteFunc(output.Edges, func(e pipeline.Edge) bool { return d.Funcs[e.Producer].Name == "luma" })
+	for _, c := range []struct {
+		o    Options
+		rows int
+		want string
+	}{
+		{Defaults(2), 4, "row_counts.update(0).reorder(yii, column$xi, column$x, yi, y)"},
+		{Defaults(2), 8, "row_counts.update(0).unroll(yii)"},
+		{Defaults(2), 40, ""},
+		{Adams(2), 4, ""},
+	} {
+		sp := newSpace(t, d, c.o)
+		trace, err := sp.ParseTrace(fmt.Sprintf("row_counts compute root vector x\nrow_counts tasks [256,80]\nluma compute row_counts.update(0) [128,%d] vector x\n", c.rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := sp.Replay(trace, Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := s.Schedule().String()
+		if unrolls := strings.Contains(text, "row_counts.update(0).unroll("); unrolls != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%d rows, want %q:\n%s\n%s", c.rows, c.want, text, s)
 		}
 	}
 }

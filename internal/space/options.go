@@ -82,6 +82,10 @@ type Options struct {
 	// of the others all is required wherever anything is. Default true; Adams turns it off.
 	SlideUpdates bool
 
+	// UnrollTables has points with a small table each, in which a stage counts, gone through
+	// side by side. Default true; Adams turns it off.
+	UnrollTables bool
+
 	// Unchecked leaves out the rules of ours that keep schedules from failing (see
 	// docs/space.md): sliding windows may begin before the start of an input, and
 	// reductions may be reordered. Default false; Adams sets it.
@@ -127,6 +131,7 @@ func Defaults(parallelism int) Options {
 	o.ShortVectors = true
 	o.IndependentRVars = true
 	o.SlideUpdates = true
+	o.UnrollTables = true
 	o.RoundTasks = true
 	o.SerialStages = true
 	o.Executed = true

@@ -468,6 +468,35 @@ func (n *node) findDivergent() []int {
 // Scalar, for a trace to end with. The slice is shared.
 func (sp *Space) Divergent(f int) []int { return sp.nodes[f].divergent }
 
+// tableBytes is what tables that are counted in side by side take together at most: half of
+// the smallest of first caches.
+const tableBytes = 16 << 10
+
+// Tables is how many points of f, in a table of each of which one of its updates counts, are
+// gone through side by side at most; 1 where none counts so.
+func (sp *Space) Tables(f int) int64 {
+	most := int64(1)
+	for i := range sp.nodes[f].Stages {
+		most = max(most, sp.tables(Reader{f, i}))
+	}
+	return most
+}
+
+// tables is the same of a stage.
+func (sp *Space) tables(r Reader) int64 {
+	if !sp.o.UnrollTables || !sp.Scatters(r) {
+		return 1
+	}
+	b := sp.root.bounds(r.Func)
+	one := float64(sp.nodes[r.Func].BytesPerPoint) * points(b.computed())
+	for i, l := range b.Loops(r.Stage) {
+		if sp.nodes[r.Func].Stages[r.Stage].Loops[i].Pure {
+			one /= float64(max(1, extent(l)))
+		}
+	}
+	return max(1, int64(tableBytes/max(1, one)))
+}
+
 // Scatters says whether a stage writes where the data say along any of its loops.
 func (sp *Space) Scatters(r Reader) bool {
 	return slices.ContainsFunc(sp.nodes[r.Func].Stages[r.Stage].Loops, func(l pipeline.Loop) bool { return l.Scatters })

@@ -41,7 +41,7 @@ func TestFactoredSumsAreRight(t *testing.T) {
 			t.Fatalf("without %s:\n%s", want, structure)
 		}
 	}
-	s := drawn(factored).Schedule() // it has the loops over parts in another order
+	s := drawn(factored, 1).Schedule() // it has the loops over parts in another order
 	b := bridge.BuildRequest{Schedule: s}
 	if err := measure.CheckOnce(t.Context(), tu.server, b, tu.handedOut, 2); err == nil {
 		t.Error("not one byte differs: this shows nothing")

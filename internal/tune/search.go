@@ -12,6 +12,7 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -191,12 +192,11 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 }
 
 // rebuild makes the candidate that was measured: of a stored trace the state it leads
-// to; a schedule without one was a seed that the space cannot say.
+// to. A schedule without one was a seed that the space cannot say; and a trace as text leaves
+// open how many tiles there are where several numbers give the same size, so that it may lead
+// elsewhere. Such a schedule has no state, but is known all the same, unless it is not to be
+// had any more.
 func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
-	if m.Trace == "" {
-		s, err := schedule.Parse(m.Text)
-		return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, err == nil && s.HashString() == m.Hash
-	}
 	for _, sp := range t.spaces {
 		state := sp.Decided(m.Trace)
 		if state == nil {
@@ -206,7 +206,20 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 			return c, true
 		}
 	}
-	return search.Candidate{}, false // the spaces have changed since
+	s, err := schedule.Parse(m.Text)
+	if err != nil || s.HashString() != m.Hash || m.Trace != "" && !t.offers(s) {
+		return search.Candidate{}, false
+	}
+	return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, true
+}
+
+// offers holds where the pipeline may be structured as the schedule has it, and have a version
+// for the estimated sizes if it has one.
+func (t *tuner) offers(s schedule.Schedule) bool {
+	head := schedule.Schedule{Directives: s.Structure()}.Hash()
+	return (t.specializes() || !s.Specializes()) && slices.ContainsFunc(t.spaces, func(sp *space.Space) bool {
+		return schedule.Schedule{Directives: sp.Structure()}.Hash() == head
+	})
 }
 
 // observe learns from a measurement, a new one or one of an earlier run.

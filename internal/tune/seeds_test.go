@@ -16,9 +16,9 @@ import (
 )
 
 // drawn is a complete state.
-func drawn(sp *space.Space) *space.State {
+func drawn(sp *space.Space, seed int64) *space.State {
 	s := sp.Start()
-	for rng := rand.New(rand.NewSource(1)); !s.Complete(); {
+	for rng := rand.New(rand.NewSource(seed)); !s.Complete(); {
 		a, _ := s.Sample(rng)
 		s = s.Next(a)
 	}
@@ -31,7 +31,7 @@ func TestEarlierIsPlayedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := drawn(sp)
+	state := drawn(sp, 1)
 	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +57,40 @@ func TestEarlierIsPlayedAgain(t *testing.T) {
 	}
 	if want := state.Schedule().Hash(); len(got) != 1 || got[0].Hash != want || got[0].Origin != "seed:earlier" {
 		t.Errorf("got %+v, want %x alone", got, want)
+	}
+}
+
+// What was measured is known again, as a state where its trace leads to it and without one
+// where it leads elsewhere; but not where it is of Funcs that are not made now.
+func TestWhatWasMeasuredIsKnown(t *testing.T) {
+	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := drawn(sp, 1)
+	other := drawn(sp, 2)
+	cloned := schedule.Schedule{Directives: append([]schedule.Directive{{Op: schedule.CloneIn, Func: "gray", As: "gray_1", Funcs: []string{"output"}}}, state.Schedule().Directives...)}
+	tu := &tuner{spaces: []*space.Space{sp}}
+	for name, c := range map[string]struct {
+		schedule     schedule.Schedule
+		trace        string
+		known, state bool
+	}{
+		"its trace":           {state.Schedule(), sp.FormatTrace(state.Trace()), true, true},
+		"another's trace":     {state.Schedule(), sp.FormatTrace(other.Trace()), true, false},
+		"a seed":              {state.Schedule(), "", true, false},
+		"a seed with a clone": {cloned, "", true, false},
+		"found with a clone":  {cloned, "gray_1 inline\n", false, false},
+	} {
+		m := tunedb.Measurement{Hash: c.schedule.HashString(), Text: c.schedule.String(), Trace: c.trace}
+		got, ok := tu.rebuild(m)
+		if ok != c.known || (got.State != nil) != c.state || ok && got.Hash != c.schedule.Hash() {
+			t.Errorf("%s: known %t, with a state %t", name, ok, got.State != nil)
+		}
+		m.Hash = "another"
+		if _, ok := tu.rebuild(m); ok {
+			t.Errorf("%s: known by another hash", name)
+		}
 	}
 }
 
