@@ -50,9 +50,12 @@ func (c *checkCmd) Run(g *globals) error {
 	var out checked
 	screen := report.NewProgress(os.Stderr)
 	err = tune.Check(g.ctx, o, screen.Events(), func(gen *bridge.Generator, p *pipeline.Pipeline) (schedule.Schedule, error) {
-		s, _, err := c.directives(g, gen, p)
-		out = checked{Generator: gen.Name, Schedule: s.HashString(), Algorithm: p.Algorithm, Named: c.named()}
-		return s, err
+		a, err := c.ask(g, gen, p)
+		if err != nil {
+			return schedule.Schedule{}, err
+		}
+		out = checked{Generator: gen.Name, Schedule: a.schedule.HashString(), Algorithm: p.Algorithm, Named: a.named}
+		return a.schedule, nil
 	})
 	screen.Close()
 	var stale *staleError
@@ -73,11 +76,4 @@ func (c *checkCmd) Run(g *globals) error {
 	}
 	_, err = fmt.Printf("%s %s (%s), and computes what that says\n", c.Schedule, says, out.Algorithm)
 	return err
-}
-
-// named holds where the file says which algorithm it is of.
-func (c *checkCmd) named() bool {
-	text, err := os.ReadFile(c.Schedule)
-	_, ok := schedule.HalideAlgorithm(text)
-	return err == nil && ok
 }

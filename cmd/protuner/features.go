@@ -84,15 +84,17 @@ func (c *scheduleFlags) load(g *globals) (*featured, error) {
 	if err != nil {
 		return nil, err
 	}
-	searched, err := c.searched(a.pipe)
-	if err != nil {
-		return nil, err
-	}
-	if state := a.decided(searched); state != nil {
-		if more := besides(state); len(more) > 0 {
-			fmt.Fprintf(os.Stderr, "protuner: %s has what features say nothing of: %s\n", c.Schedule, strings.Join(more, "; "))
+	if a.decisions != "" {
+		searched, err := c.searched(a.pipe)
+		if err != nil {
+			return nil, err
 		}
-		return featuresOf(gen, state), nil
+		if state := a.decided(searched); state != nil {
+			if more := besides(state); len(more) > 0 {
+				fmt.Fprintf(os.Stderr, "protuner: %s has what features say nothing of: %s\n", c.Schedule, strings.Join(more, "; "))
+			}
+			return featuresOf(gen, state), nil
+		}
 	}
 	sp, err := newSpace(a.pipe, space.Adams(c.Parallelism))
 	if err != nil {
@@ -173,9 +175,10 @@ func (c *scheduleFlags) searched(p *pipeline.Pipeline) (*space.Space, error) {
 // asked is the schedule asked for.
 type asked struct {
 	schedule  schedule.Schedule
+	named     bool               // its file says that it was found for this algorithm
 	decisions string             // that led to it, as its file has them; mostly empty
 	bound     schedule.Binding   // the pipeline it is of
-	pipe      *pipeline.Pipeline // after the Funcs that the schedule makes
+	pipe      *pipeline.Pipeline // the same; from read on with the Funcs that the schedule makes
 }
 
 // decided is the state that the file says was decided, nil where it says nothing of that
@@ -203,13 +206,14 @@ func besides(s *space.State) []string {
 	return out
 }
 
+// read is ask, with the pipeline as it is after the Funcs that the schedule makes.
 func (c *scheduleFlags) read(g *globals, gen *bridge.Generator) (*asked, error) {
 	p, err := gen.Describe(g.ctx)
 	if err != nil {
 		return nil, &badInput{err}
 	}
-	a := &asked{bound: p.Binding(), pipe: p}
-	if a.schedule, a.decisions, err = c.directives(g, gen, p); err != nil {
+	a, err := c.ask(g, gen, p)
+	if err != nil {
 		return nil, err
 	}
 	if head := a.schedule.Structure(); len(head) > 0 {
@@ -227,37 +231,40 @@ func (e *staleError) Error() string {
 	return fmt.Sprintf("%s was found for another algorithm (%s) than %s has now (%s); tune again, or give the Generator and parameters it is of", e.file, e.found, e.generator, e.now)
 }
 
-// directives are the schedule's, and what its file says was decided.
-func (c *scheduleFile) directives(g *globals, gen *bridge.Generator, p *pipeline.Pipeline) (s schedule.Schedule, decisions string, err error) {
-	none := schedule.Schedule{}
+// ask reads the schedule, of a Generator's pipeline.
+func (c *scheduleFile) ask(g *globals, gen *bridge.Generator, p *pipeline.Pipeline) (*asked, error) {
+	a := &asked{bound: p.Binding(), pipe: p}
 	if c.Schedule == "own" {
 		own, err := gen.Own(g.ctx)
 		if err != nil {
-			return none, "", &badInput{err}
+			return nil, &badInput{err}
 		}
 		for _, note := range own.Notes {
 			fmt.Fprintf(os.Stderr, "protuner: the Generator's schedule: %s\n", note)
 		}
-		return own.Schedule, "", nil
+		a.schedule = own.Schedule
+		return a, nil
 	}
 	text, err := os.ReadFile(c.Schedule)
 	if err != nil {
-		return none, "", &badInput{err}
+		return nil, &badInput{err}
 	}
-	if hash, ok := schedule.HalideAlgorithm(text); ok && hash != p.Algorithm {
-		return none, "", &badInput{&staleError{c.Schedule, hash, gen.Name, p.Algorithm}}
+	var hash string
+	if hash, a.named = schedule.HalideAlgorithm(text); a.named && hash != p.Algorithm {
+		return nil, &badInput{&staleError{c.Schedule, hash, gen.Name, p.Algorithm}}
 	}
-	s, err = schedule.Parse(string(text))
+	a.schedule, err = schedule.Parse(string(text))
 	if strings.HasSuffix(c.Schedule, ".h") || strings.Contains(string(text), "get_func(") {
-		s, err = schedule.ParseHalide(text, p.Binding())
+		a.schedule, err = schedule.ParseHalide(text, a.bound)
 	}
 	if err != nil {
-		return none, "", badInputf("%s is no schedule of %s: %w; give a .schedule.h of this Generator with these parameters, or directives as protuner export --format text writes them", c.Schedule, gen.Name, err)
+		return nil, badInputf("%s is no schedule of %s: %w; give a .schedule.h of this Generator with these parameters, or directives as protuner export --format text writes them", c.Schedule, gen.Name, err)
 	}
-	if len(s.Directives) == 0 {
-		return none, "", badInputf("%s has no directive in it; give a .schedule.h that is whole", c.Schedule)
+	if len(a.schedule.Directives) == 0 {
+		return nil, badInputf("%s has no directive in it; give a .schedule.h that is whole", c.Schedule)
 	}
-	return s, schedule.Decisions(text), nil
+	a.decisions = schedule.Decisions(text)
+	return a, nil
 }
 
 type featuresCmd struct {

@@ -86,8 +86,8 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 	return out
 }
 
-// manyTables is how many tables are counted in side by side in prototypes. Of as many a
-// processor of 2017 counts in 8 at 2.3 times the speed, in 4 at 1.2 (docs/space.md).
+// manyTables is how many tables are counted in side by side in prototypes. Eight of hist's
+// rows at a time are 2.3 times as fast as one, and four 1.2 times (docs/space.md).
 const manyTables = 8
 
 // tables gives Funcs that count in tables, one a point, blocks of points side by side, as

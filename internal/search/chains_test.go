@@ -637,8 +637,7 @@ func sizedSpace(t testing.TB, name string, allowed bool) *space.Space {
 	t.Helper()
 	o := space.Defaults(4)
 	o.Sized = allowed
-	sp := spaceOf(t, pipelinetest.Described(t, name), o)
-	return sp
+	return spaceOf(t, pipelinetest.Described(t, name), o)
 }
 
 // Where schedules may have a version for the estimated sizes most begin with one, and go on

@@ -25,6 +25,14 @@ type Candidate struct {
 	Hash uint64
 }
 
+// Decisions are the state's, as text (space.FormatTrace); empty without one.
+func (c Candidate) Decisions() string {
+	if c.State == nil {
+		return ""
+	}
+	return c.State.Space().FormatTrace(c.State.Trace())
+}
+
 // Outcome is what became of a candidate.
 type Outcome struct {
 	Candidate Candidate

@@ -16,8 +16,7 @@ import (
 // adams is the space of a golden description as Adams et al.'s code has it.
 func adams(t testing.TB, name string, cores int) *space.Space {
 	t.Helper()
-	sp := spaceOf(t, pipelinetest.Described(t, name), space.Adams(cores))
-	return sp
+	return spaceOf(t, pipelinetest.Described(t, name), space.Adams(cores))
 }
 
 // points is a made-up model that needs no weights: work and storage, a little of

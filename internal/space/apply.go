@@ -391,12 +391,17 @@ func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
 	if product > limit || !constant {
 		return false
 	}
+	unrollPoints(group)
+	return true
+}
+
+// unrollPoints unrolls a group's loops over points inside its reductions, but for ragged ones.
+func unrollPoints(group []loopVar) {
 	slices.SortStableFunc(group, func(a, b loopVar) int { return cmp.Or(outside(a)-outside(b), rank(a)-rank(b)) })
 	for i := range group {
 		v := &group[i]
 		v.unrolled = v.pure && !v.ragged && v.there && v.extent > 1
 	}
-	return true
 }
 
 // block splits loops around the vector, that over several vectors too, or the innermost
@@ -470,10 +475,7 @@ func (w *writer) tables(n *Nest, group []loopVar) {
 	if points == 1 || points > min(w.sp.UnrollLimit(n.Func, n.Stage), w.sp.tables(Reader{n.Func, n.Stage})) {
 		return
 	}
-	reductionsOutside(group)
-	for i := range group {
-		group[i].unrolled = group[i].pure && group[i].there && group[i].extent > 1
-	}
+	unrollPoints(group)
 }
 
 // withLanes moves what is left of the group's vectorised loop into a block, inner, that is

@@ -108,14 +108,7 @@ func TestTablesSideBySide(t *testing.T) {
 		{Adams(2), 4, ""},
 	} {
 		sp := newSpace(t, d, c.o)
-		trace, err := sp.ParseTrace(fmt.Sprintf("row_counts compute root vector x\nrow_counts tasks [256,80]\nluma compute row_counts.update(0) [128,%d] vector x\n", c.rows))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, _, err := sp.Replay(trace, Nearest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := stateOf(t, sp, fmt.Sprintf("row_counts compute root vector x\nrow_counts tasks [256,80]\nluma compute row_counts.update(0) [128,%d] vector x\n", c.rows))
 		text := s.Schedule().String()
 		if unrolls := strings.Contains(text, "row_counts.update(0).unroll("); unrolls != (c.want != "") || !strings.Contains(text, c.want) {
 			t.Errorf("%d rows, want %q:\n%s\n%s", c.rows, c.want, text, s)

@@ -487,9 +487,8 @@ func (sp *Space) tables(r Reader) int64 {
 	if !sp.o.UnrollTables || !sp.Scatters(r) {
 		return 1
 	}
-	b := sp.root.bounds(r.Func)
-	one := float64(sp.nodes[r.Func].BytesPerPoint) * points(b.computed())
-	for i, l := range b.Loops(r.Stage) {
+	one := sp.bytes(r.Func, sp.start.root)
+	for i, l := range sp.root.bounds(r.Func).Loops(r.Stage) {
 		if sp.nodes[r.Func].Stages[r.Stage].Loops[i].Pure {
 			one /= float64(max(1, extent(l)))
 		}

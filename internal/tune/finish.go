@@ -316,7 +316,8 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			leave(err)
 			continue
 		}
-		source, err := t.source(s)
+		found, known := t.foundAs(s)
+		source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.candidate.Decisions())
 		if err != nil {
 			return nil, err
 		}
@@ -339,8 +340,8 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if !s.Specializes() {
 			t.report.Specialized = nil // what was could not be built
 		}
-		if r, ok := t.foundAs(s); ok {
-			t.report.Origin, t.report.Seconds = r.candidate.Origin, r.seconds
+		if known {
+			t.report.Origin, t.report.Seconds = found.candidate.Origin, found.seconds
 		}
 		return &build{name: "protuner", library: library, schedule: s}, nil
 	}

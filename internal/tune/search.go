@@ -259,9 +259,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 	row := tunedb.Measurement{
 		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin, Status: r.Status.String(), Message: r.Message,
 		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
-	}
-	if m.candidate.State != nil {
-		row.Trace = m.candidate.State.Space().FormatTrace(m.candidate.State.Trace())
+		Trace: m.candidate.Decisions(),
 	}
 	if err := t.recorder.Record(context.WithoutCancel(ctx), row); err != nil {
 		return err

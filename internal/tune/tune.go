@@ -14,7 +14,6 @@ import (
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline"
-	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tunedb"
@@ -319,16 +318,6 @@ func (t *tuner) notice(build time.Duration) {
 		t.builds = slices.Insert(t.builds, at, build)
 		t.typical.Store(int64(t.builds[3*len(t.builds)/4]))
 	}
-}
-
-// source is the body of the winner's .schedule.h.
-func (t *tuner) source(s schedule.Schedule) (string, error) {
-	decisions := ""
-	if found, ok := t.foundAs(s); ok && found.candidate.State != nil {
-		state := found.candidate.State
-		decisions = state.Space().FormatTrace(state.Trace())
-	}
-	return s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, decisions)
 }
 
 // function is the name of the pipeline's function in what is written.
