@@ -86,15 +86,11 @@ func (p *plan) scalarLoops(f int) []scalarLoop {
 	return out
 }
 
-// manyTables is how many tables are counted in side by side in prototypes. Eight of hist's
-// rows at a time are 2.3 times as fast as one, and four 1.2 times (docs/space.md).
-const manyTables = 8
-
 // tables gives Funcs that count in tables, one a point, blocks of points side by side, as
 // far as tasks are made of whole ones, where they have none.
 func (p *plan) tables() {
 	for _, f := range p.realised() {
-		most := min(manyTables, p.sp.Tables(f))
+		most := min(space.TablesAtOnce, p.sp.Tables(f))
 		loops := p.scalarLoops(f)
 		if most < 2 || len(loops) == 0 || len(p.blocks[f]) > 0 {
 			continue

@@ -723,3 +723,16 @@ func TestBlocksOfSumsInPrototypes(t *testing.T) {
 		}
 	}
 }
+
+// Where tables of eight rows are added up to one, and then those, the rows are counted side by
+// side, in tasks of the first sums.
+func TestPrototypesOfPartialResults(t *testing.T) {
+	sp := newSpace(t, "hist_parts.h21", 2)
+	trace := sp.FormatTrace(prototype(t, sp, "prototype:strips-32-light-channels").Trace())
+	for _, want := range []string{"counts_parts compute root", "counts_parts tasks [256,20]",
+		"row_counts compute counts_parts.update(0) [8,1,256]", "row_counts block y 8"} {
+		if !strings.Contains(trace, want) {
+			t.Errorf("no %s in\n%s", want, trace)
+		}
+	}
+}

@@ -280,7 +280,7 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 		}
 		readers, calls := sp.Readers(f), sp.CallsBy(f)
 		alone := !slices.ContainsFunc(readers, func(r space.Reader) bool { return r.Func != readers[0].Func })
-		owner, shared := space.Reader{Func: f}, sp.OnlyRoot(f) || g.apart && !alone
+		owner, shared := space.Reader{Func: f}, sp.OnlyRoot(f) || sp.Strips(f) || g.apart && !alone
 		for i, r := range readers {
 			o := r
 			if owners[r.Func].Func != r.Func {
@@ -296,7 +296,11 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 		if shared || !place(p, f, owner) {
 			owners[f] = space.Reader{Func: f}
 			p.root(f)
-			p.even(f, g.rows)
+			if sp.Strips(f) {
+				p.even(f, 0) // there are no more of them than tasks need
+			} else {
+				p.even(f, g.rows)
+			}
 		}
 		fewOnes := g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f) && !scattered(sp, f)
 		if !sp.OnlyRoot(f) && (fewOnes || g.inlined >= light && isLight(sp, f)) {

@@ -12,6 +12,7 @@ import (
 func TestCloning(t *testing.T) {
 	checkStructure(t, (*Space).Cloning, map[string]string{
 		"hist.h21":           "luma_in_row_counts = luma.clone_in(row_counts)\n",
+		"hist_parts.h21":     "luma_in_row_counts = luma.clone_in(row_counts)\n",
 		"exposure.h21":       "luma_in_total = luma.clone_in(total)\n",
 		"exposure_parts.h21": "luma_in_total_parts = luma.clone_in(total_parts)\n",
 	})

@@ -30,6 +30,8 @@ const (
 //     share.
 //   - One that at root has fewer independent iterations than cores could use gets tasks,
 //     as long as what these add up to is little against the reduction.
+//   - One that adds up tables, one for each iteration of a loop, gets tasks of as many as
+//     are counted side by side: these are in a cache when they are added up.
 //
 // Sums of floats are rounded otherwise then.
 func (sp *Space) Factoring() []schedule.Directive {
@@ -155,31 +157,82 @@ func rowReduced(st *pipeline.Stage, row []pipeline.Rational) bool {
 }
 
 // tasks picks the reduction loop to run in parallel and how many iterations of it are a
-// task, -1 where there is none: the outermost.
+// task, -1 where there is none: the outermost. A loop over the entries of tables does not
+// count as independent iterations: whoever needs one entry has all of a table counted.
 func (c *factoring) tasks() (loop int, chunk int64) {
 	n := &c.sp.nodes[c.f]
 	st := &n.Stages[c.s]
 	cores := int64(c.sp.o.Parallelism)
 	extents := c.sp.Extents(c.f, c.s)
 	loop = -1
+	for i, l := range st.Loops {
+		if l.RVar {
+			loop = i
+		}
+	}
+	if loop < 0 {
+		return -1, 0
+	}
+	tables, entries := c.tables(loop)
 	free, all := int64(1), 1.0
 	for i, l := range st.Loops {
 		all *= float64(extents[i])
-		if l.RVar {
-			loop = i
-		} else if l.Pure {
+		if l.Pure && !l.RVar && !entries[i] {
 			free *= extents[i]
 		}
 	}
 	wanted := tasksPerCore * cores
-	if cores < 2 || loop < 0 || free >= wanted*int64(n.VectorSize) || extents[loop] < wanted || all < leastParallel {
+	if cores < 2 || free >= wanted*int64(n.VectorSize) || extents[loop] < wanted || all < leastParallel {
 		return -1, 0
 	}
-	if added := float64(wanted) * points(c.sp.root.bounds(c.f).computed()); added > all/tasksPerCore {
+	chunk = ceilDiv(extents[loop], wanted)
+	if tables > 0 {
+		chunk = min(chunk, tables)
+	}
+	if added := float64(ceilDiv(extents[loop], chunk)) * points(c.sp.root.bounds(c.f).computed()); added > all/tasksPerCore {
 		return -1, 0
 	}
-	return loop, ceilDiv(extents[loop], wanted)
+	return loop, chunk
 }
+
+// tables says of a reduction that adds up tables, one for each iteration of a loop, how many
+// are counted side by side, and which loops go over their entries; 0 and none of others.
+func (c *factoring) tables(loop int) (many int64, entries []bool) {
+	st := &c.sp.nodes[c.f].Stages[c.s]
+	entries = make([]bool, len(st.Loops))
+	for e := range st.Edges {
+		from := st.Edges[e].Producer
+		within := c.sp.withinTables(from)
+		for k := range st.Edges[e].Jacobians {
+			coeffs := st.Edges[e].Jacobians[k].Coeffs
+			if within == nil || !slices.ContainsFunc(coeffs, func(row []pipeline.Rational) bool { return row[loop].Moves() }) {
+				continue
+			}
+			many = min(c.sp.Tables(from), TablesAtOnce)
+			for d, row := range coeffs {
+				for i := range row {
+					entries[i] = entries[i] || within[d] && row[i].Moves()
+				}
+			}
+		}
+	}
+	if many < 2 || entries[loop] { // of none or one, or of one that is added up along itself
+		return 0, make([]bool, len(st.Loops))
+	}
+	return many, entries
+}
+
+// keepsStrips holds where a loop that rfactor keeps is the outer part of one: partial results
+// are then of strips of it.
+func (sp *Space) keepsStrips(d schedule.Directive) bool {
+	return slices.ContainsFunc(sp.head.Directives, func(split schedule.Directive) bool {
+		return split.Op == schedule.Split && split.Func == d.Func && split.Stage == d.Stage && slices.Contains(d.Vars, split.New[0])
+	})
+}
+
+// Strips says whether f holds partial results of strips of a reduction, one along its last
+// dimension for each: what is factored so (Factoring) is to run in parallel.
+func (sp *Space) Strips(f int) bool { return sp.nodes[f].strips }
 
 // writesElsewhere holds where an update writes elsewhere than at its own loops' coordinates.
 func (sp *Space) writesElsewhere(f, s int) bool {

@@ -56,6 +56,7 @@ type node struct {
 	spills      bool      // computing more of it reads more of an input or output
 	spillsIn    []bool    // by dimension, whether computing more along it alone does
 	factored    int       // of its dimensions, the last so many were a reduction's loops
+	strips      bool      // of these one counts strips of it, to run in parallel
 	onlyInline  bool      // inlining is the only choice: pointwise among pointwise Funcs, or copied again
 	given       bool      // nothing to decide: an input, or a Func that nothing reads
 	reduces     bool      // has a stage with reduction loops
@@ -171,7 +172,7 @@ func (sp *Space) link() error {
 		n.layout, n.given = newLayout(fn), fn.Input
 		for _, d := range sp.head.Directives {
 			if d.Op == schedule.RFactor && d.As == fn.Name {
-				n.factored = len(d.New)
+				n.factored, n.strips = len(d.New), sp.keepsStrips(d)
 			}
 		}
 		if len(fn.Stages) == 0 && !fn.Input {
@@ -467,39 +468,6 @@ func (n *node) findDivergent() []int {
 // as the data have it, so that a vector along it can be left out: by a decision of the Kind
 // Scalar, for a trace to end with. The slice is shared.
 func (sp *Space) Divergent(f int) []int { return sp.nodes[f].divergent }
-
-// tableBytes is what tables that are counted in side by side take together at most: half of
-// the smallest of first caches.
-const tableBytes = 16 << 10
-
-// Tables is how many points of f, in a table of each of which one of its updates counts, are
-// gone through side by side at most; 1 where none counts so.
-func (sp *Space) Tables(f int) int64 {
-	most := int64(1)
-	for i := range sp.nodes[f].Stages {
-		most = max(most, sp.tables(Reader{f, i}))
-	}
-	return most
-}
-
-// tables is the same of a stage.
-func (sp *Space) tables(r Reader) int64 {
-	if !sp.o.UnrollTables || !sp.Scatters(r) {
-		return 1
-	}
-	one := sp.bytes(r.Func, sp.start.root)
-	for i, l := range sp.root.bounds(r.Func).Loops(r.Stage) {
-		if sp.nodes[r.Func].Stages[r.Stage].Loops[i].Pure {
-			one /= float64(max(1, extent(l)))
-		}
-	}
-	return max(1, int64(tableBytes/max(1, one)))
-}
-
-// Scatters says whether a stage writes where the data say along any of its loops.
-func (sp *Space) Scatters(r Reader) bool {
-	return slices.ContainsFunc(sp.nodes[r.Func].Stages[r.Stage].Loops, func(l pipeline.Loop) bool { return l.Scatters })
-}
 
 // isOnlyInline holds for Funcs in chains of pointwise ones and for what is copied again:
 // inlining them is never worse, and not having to choose keeps long chains cheap.
