@@ -138,6 +138,69 @@ func (p *plan) sums(funcs []int) bool {
 	return done
 }
 
+// inRegisters computes what adds up something in tiles of what reads it that are a block of
+// sums, two vectors times so many points as are unrolled at most, so that these never leave
+// the registers; and what leads to it in strips, where g has any. Of points that are made of
+// sums in common, as of the four that a transform makes of one, a tile has all. False where
+// nothing adds up like this.
+func inRegisters(sp *space.Space, g grouping) (*plan, bool) {
+	done := false
+	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
+		if sums := sp.Sums(f); sums || isLight(sp, f) {
+			if tile, ok := p.sumsTile(f, owner); ok {
+				p.at(f, tile, tile)
+				p.wholeTasks(tile)
+				done = done || sums
+				return true
+			}
+		}
+		strip, ok := p.strip(owner.Func, owner.Stage, g.rows)
+		return ok && g.rows > 0 && g.put(p, f, strip, strip)
+	})
+	return p, done
+}
+
+// sumsTile is the tile of f's owner for that, false where f is mostly computed twice in any.
+func (p *plan) sumsTile(f int, owner space.Reader) (space.Place, bool) {
+	stages := p.sp.Pipeline().Funcs[owner.Func].Stages
+	vector := p.vector(owner.Func)
+	loops := p.scalarLoops(owner.Func)
+	if owner.Stage > 0 || vector < 0 || len(loops) == 0 {
+		return space.Root, false
+	}
+	along := stages[0].PureLoop(vector)
+	tile := p.sp.Extents(owner.Func, 0)
+	for i := range tile {
+		if i == along {
+			tile[i] = min(tile[i], 2*p.sp.Lanes(owner.Func, 0, vector))
+		} else {
+			tile[i] = 1
+		}
+	}
+	last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
+	for i, most := stages[0].PureLoop(loops[0].dim), p.sp.UnrollLimit(f, last); loops[0].extent%(2*tile[i]) == 0 && 4*tile[i] <= most; {
+		tile[i] *= 2
+	}
+	place := space.Place{Func: owner.Func, Stage: 0, Tile: tile}
+	for _, l := range loops[1:] {
+		if i := stages[0].PureLoop(l.dim); p.sp.Repeats(f, place) > mostRepeats && l.extent%2 == 0 {
+			tile[i] = 2
+		}
+	}
+	return place, p.sp.Repeats(f, place) <= mostRepeats
+}
+
+// wholeTasks makes tasks of whole tiles of a place, where it has tasks.
+func (p *plan) wholeTasks(tile space.Place) {
+	task := slices.Clone(p.tasks[tile.Func].Task)
+	for i := range task {
+		task[i] = (task[i] + tile.Tile[i] - 1) / tile.Tile[i] * tile.Tile[i]
+	}
+	if task != nil {
+		p.cut(tile.Func, task)
+	}
+}
+
 // isChannels holds for a loop of f over a dimension that is short enough to be unrolled
 // whole: fewChannels long, or manyChannels where each of them has a formula of its own.
 func (p *plan) isChannels(f int, l scalarLoop) bool {

@@ -736,3 +736,26 @@ func TestPrototypesOfPartialResults(t *testing.T) {
 		}
 	}
 }
+
+// What is added up never leaves the registers where what reads it is made in tiles of two
+// vectors by as many points as are unrolled; tasks are of whole tiles.
+func TestPrototypesInRegisters(t *testing.T) {
+	sp := sizedSpace(t, "conv_layer.h21", true)
+	for _, origin := range []string{"prototype:registers-0", "prototype:registers-8"} {
+		s := prototype(t, sp, origin)
+		trace, text := sp.FormatTrace(s.Trace()), s.Schedule().String()
+		for _, want := range []string{"relu tasks [128,4,80,5]", "sum compute relu [16,4,1,1]"} {
+			if !strings.Contains(trace, want) && (origin != "prototype:registers-8" || !strings.Contains(want, "tasks")) {
+				t.Errorf("%s: no %s in\n%s", origin, want, trace)
+			}
+		}
+		if !strings.Contains(text, "sum.update(0).reorder(ci, c, x, ") || !strings.Contains(text, "sum.update(0).unroll(x)") {
+			t.Errorf("%s: the sums are not in registers:\n%s", origin, text)
+		}
+	}
+	for _, c := range Prototypes(sizedSpace(t, "harris.h21", true)) {
+		if strings.HasPrefix(c.Origin, "prototype:registers") {
+			t.Errorf("harris adds up nothing, and there is %s", c.Origin)
+		}
+	}
+}

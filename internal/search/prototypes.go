@@ -17,6 +17,7 @@ import (
 // everything. A long chain is cut into groups that compute little twice. Strips may be
 // merged from the inputs up, no further than nothing is computed often. And where channels
 // or images have nothing to do with each other, one may be done with before the next.
+// Sums may be added up in registers where they are read, a tile of them at a time (inRegisters).
 // Histograms and the like are written point by point, several with a table each side by side
 // (tables), and sums of products of short integers several products at once (fitVectors).
 // Which are good depends on pipeline and machine: they are different enough that one of
@@ -73,6 +74,12 @@ func Prototypes(sp *space.Space) []Candidate {
 	if p := everyRoot(sp, true); p.turn() && p.sums(p.realised()) {
 		p.sized = true
 		add("root-light-turned-sums", p)
+	}
+	for _, rows := range []int64{0, 8} {
+		if p, ok := inRegisters(sp, grouping{inlined: light, rows: rows}); ok {
+			p.sized = true
+			add(fmt.Sprintf("registers-%d", rows), p)
+		}
 	}
 	if p, _ := tiled(sp, grouping{inlined: light, rows: 8}, twoVectors(sp), 0); p.dot() {
 		add("tiles-light-dotted", p)

@@ -421,10 +421,7 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 	}
 	st := &w.sp.stages[n.stageNumber()]
 	var inner []loopVar
-	for _, b := range w.state.blocks {
-		if b.Func != n.Func {
-			continue
-		}
+	for _, b := range w.blocks(s, n) {
 		for i := range st.Loops {
 			v := &s.vars[i]
 			if l := &st.Loops[v.loop]; !l.Pure || l.PureDim != b.Dim || !v.there || v.parallel || v.ragged || v.extent < b.Factor {
@@ -453,6 +450,39 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		w.tables(n, group)
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
+}
+
+// blocks are what the state says of the stage's Func, and where that is nothing all points of
+// a tile that are as few as unroll takes, but of whose number Halide knows only in a version
+// for the estimated sizes, as where a tile has all channels: of those that something is added
+// up to.
+func (w *writer) blocks(s *stageLoops, n *Nest) []Decision {
+	var out []Decision
+	for _, b := range w.state.blocks {
+		if b.Func == n.Func {
+			out = append(out, b)
+		}
+	}
+	st := &w.sp.stages[n.stageNumber()]
+	if len(out) > 0 || !w.state.sized || w.interchanges(n) || !w.sp.Sums(n.Func) {
+		return out
+	}
+	points := int64(1)
+	for _, v := range s.vars[:len(st.Loops)] {
+		if v.pure && v.there {
+			if v.parallel || v.ragged {
+				return nil
+			}
+			points *= v.extent
+			if l := &st.Loops[v.loop]; v.extent > 1 {
+				out = append(out, Decision{Func: n.Func, Kind: Block, Dim: l.PureDim, Factor: v.extent})
+			}
+		}
+	}
+	if points > w.sp.UnrollLimit(n.Func, n.Stage) {
+		return nil
+	}
+	return out
 }
 
 // tables unrolls the innermost loops over points inside the reductions where a stage counts in

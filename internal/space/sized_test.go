@@ -141,3 +141,28 @@ func TestReplaySized(t *testing.T) {
 		t.Errorf("without it is sized: %v, %v", plain.Sized(), refused.Sized())
 	}
 }
+
+// Where a tile has all of a short dimension, only a version for the estimated sizes knows how
+// many sums it is of: they are in registers there.
+func TestSizedTilesInRegisters(t *testing.T) {
+	o := space.Defaults(2)
+	o.Sized = true
+	sp, err := space.New(pipelinetest.Described(t, "conv_layer.h21"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"", "relu sized\n"} {
+		trace, err := sp.ParseTrace("relu compute root vector c\nrelu tasks [128,10,80,5]\nsum compute relu [8,1,1,5] vector c\n" + version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := sp.Replay(trace, space.Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := s.Schedule().String()
+		if got := strings.Contains(text, "sum.update(0).split(n, n, ni, 5, guard_with_if)\n") && strings.Contains(text, "sum.update(0).unroll(ni)\n"); got != (version != "") {
+			t.Errorf("%q: unrolled is %t:\n%s", version, got, text)
+		}
+	}
+}
