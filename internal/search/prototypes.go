@@ -303,11 +303,11 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 		if shared || !place(p, f, owner) {
 			owners[f] = space.Reader{Func: f}
 			p.root(f)
+			rows := g.rows
 			if sp.Strips(f) {
-				p.even(f, 0) // there are no more of them than tasks need
-			} else {
-				p.even(f, g.rows)
+				rows = 0 // of strips there may be no more than tasks need
 			}
+			p.even(f, rows)
 		}
 		fewOnes := g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f) && !scattered(sp, f)
 		if !sp.OnlyRoot(f) && (fewOnes || g.inlined >= light && isLight(sp, f)) {
