@@ -118,14 +118,12 @@ func (p *plan) sums(funcs []int) bool {
 			continue
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-		factor, vectors := int64(1), int64(2)
+		vectors := int64(2)
 		if p.sp.Factored(f, p.vector(f)) {
 			i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(p.vector(f))
 			vectors = max(1, p.sp.Extents(f, 0)[i]/p.sp.Lanes(f, last, p.vector(f)))
 		}
-		for loops[0].extent%(2*factor) == 0 && vectors*2*factor <= p.sp.UnrollLimit(f, last) {
-			factor *= 2
-		}
+		factor := doubled(loops[0].extent, p.sp.UnrollLimit(f, last)/vectors)
 		p.unroll(f, p.vector(f), vectors)
 		p.unroll(f, loops[0].dim, factor)
 		if task := slices.Clone(p.tasks[f].Task); task != nil {
@@ -136,6 +134,15 @@ func (p *plan) sums(funcs []int) bool {
 		done = true
 	}
 	return done
+}
+
+// doubled is the largest power of two that divides a loop and is at most so much, 1 at least.
+func doubled(extent, most int64) int64 {
+	factor := int64(1)
+	for extent%(2*factor) == 0 && 2*factor <= most {
+		factor *= 2
+	}
+	return factor
 }
 
 // inRegisters computes what adds up something in tiles of what reads it that are a block of
@@ -178,9 +185,7 @@ func (p *plan) sumsTile(f int, owner space.Reader) (space.Place, bool) {
 		}
 	}
 	last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-	for i, most := stages[0].PureLoop(loops[0].dim), p.sp.UnrollLimit(f, last); loops[0].extent%(2*tile[i]) == 0 && 4*tile[i] <= most; {
-		tile[i] *= 2
-	}
+	tile[stages[0].PureLoop(loops[0].dim)] = doubled(loops[0].extent, p.sp.UnrollLimit(f, last)/2)
 	place := space.Place{Func: owner.Func, Stage: 0, Tile: tile}
 	for _, l := range loops[1:] {
 		if i := stages[0].PureLoop(l.dim); p.sp.Repeats(f, place) > mostRepeats && l.extent%2 == 0 {

@@ -203,9 +203,12 @@ func (c *factoring) tables(loop int) (many int64, entries []bool) {
 	for e := range st.Edges {
 		from := st.Edges[e].Producer
 		within := c.sp.withinTables(from)
+		if within == nil {
+			continue
+		}
 		for k := range st.Edges[e].Jacobians {
 			coeffs := st.Edges[e].Jacobians[k].Coeffs
-			if within == nil || !slices.ContainsFunc(coeffs, func(row []pipeline.Rational) bool { return row[loop].Moves() }) {
+			if !slices.ContainsFunc(coeffs, func(row []pipeline.Rational) bool { return row[loop].Moves() }) {
 				continue
 			}
 			many = min(c.sp.Tables(from), TablesAtOnce)

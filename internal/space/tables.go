@@ -47,15 +47,15 @@ func (sp *Space) Scatters(r Reader) bool {
 // where the others are those of the points that have one each; nil for other Funcs.
 func (sp *Space) withinTables(f int) []bool {
 	n := &sp.nodes[f]
-	s := slices.IndexFunc(n.Stages, func(st pipeline.Stage) bool {
-		return slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.Scatters })
-	})
-	if s < 0 {
-		return nil
+	for s := range n.Stages {
+		if !sp.Scatters(Reader{f, s}) {
+			continue
+		}
+		within := make([]bool, n.dims)
+		for d := range within {
+			within[d] = !slices.ContainsFunc(n.Stages[s].Loops, func(l pipeline.Loop) bool { return l.Pure && l.PureDim == d })
+		}
+		return within
 	}
-	within := make([]bool, n.dims)
-	for d := range within {
-		within[d] = !slices.ContainsFunc(n.Stages[s].Loops, func(l pipeline.Loop) bool { return l.Pure && l.PureDim == d })
-	}
-	return within
+	return nil
 }
