@@ -41,11 +41,9 @@ func main() {
 	for _, name := range apps {
 		app := claim.Open(ctx, name)
 		var lower, laps []float64
-		if app.Ref.Sizes >= 2 {
-			for _, s := range app.Schedules(ctx, 4**most, *seed) {
-				if special, ok := space.Specialized(app.Pipe, s); ok && len(laps) < *most {
-					compare(ctx, app, rng, s, special, &lower, &laps)
-				}
+		for _, s := range app.Schedules(ctx, 4**most, *seed) {
+			if special, ok := space.Specialized(app.Pipe, s); ok && len(laps) < *most {
+				compare(ctx, app, rng, s, special, &lower, &laps)
 			}
 		}
 		app.Server.Close()

@@ -65,6 +65,7 @@ type Server struct {
 	early   map[int64]*Failure // of candidates that died while nobody asked
 	err     error              // set once the server is gone
 	gone    chan struct{}
+	sizes   int // of the reference
 }
 
 // scratchPrefix begins the name of every server's folder; the number after it is
@@ -281,6 +282,9 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 	if err := json.Unmarshal(a.Data, &set); err != nil {
 		return nil, infra("the data set is none: %v", err)
 	}
+	s.mu.Lock()
+	s.sizes = set.Sizes
+	s.mu.Unlock()
 	ref := &Reference{a.Data, time.Duration(set.Nanos), set.Sizes, time.Duration(a.Lower), time.Duration(a.Link), map[string]Box{}}
 	for _, slot := range set.Slots {
 		if slot.Buffer && !slot.Output {
@@ -288,6 +292,14 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 		}
 	}
 	return ref, nil
+}
+
+// Sizes is at how many sizes candidates are checked: one where no other is to be had of the
+// pipeline. It is known once there is a reference.
+func (s *Server) Sizes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sizes
 }
 
 // What is built: a schedule, or the Generator's hand-written one.

@@ -283,8 +283,8 @@ func TestVectorsAlongReductions(t *testing.T) {
 		t.Errorf("%v vectors of %v and %v scalars, of %v of %v and %v", got[feature.NumVectors], got[feature.VectorSize], got[feature.NumScalars],
 			plain[feature.NumVectors], plain[feature.VectorSize], plain[feature.NumScalars])
 	}
-	if other := total("total across 16\n"); other != plain {
-		t.Error("there are no vectors of 16")
+	if other := total("total across 64\n"); other != plain {
+		t.Error("there are no vectors of 64")
 	}
 }
 

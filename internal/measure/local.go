@@ -22,7 +22,8 @@ type Builder interface {
 	// so far, 0 where there is none.
 	Build(ctx context.Context, s schedule.Schedule, p Protocol, best time.Duration) (Artifact, error)
 	// Whole compiles all of a schedule with a version for one size, of which Build leaves
-	// the rest out, and compares its output at the other size.
+	// the rest out, and compares its output at the other size, or where there is none that
+	// of the rest by itself.
 	Whole(ctx context.Context, s schedule.Schedule, p Protocol) error
 }
 
@@ -59,11 +60,24 @@ func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best 
 
 // Whole implements Builder.
 func (l Local) Whole(ctx context.Context, s schedule.Schedule, p Protocol) error {
-	c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, l.Threads)})
-	if err == nil {
+	for _, s := range versions(l.Server, s) {
+		c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, l.Threads)})
+		if err != nil {
+			return err
+		}
 		c.Drop()
 	}
-	return err
+	return nil
+}
+
+// versions are what is to be built so that all of a schedule runs: itself, and where it has a
+// version for the estimated sizes and is checked at no others, which would take the other
+// version, that one by itself.
+func versions(server *bridge.Server, s schedule.Schedule) []schedule.Schedule {
+	if server.Sizes() > 1 || !s.Specializes() {
+		return []schedule.Schedule{s}
+	}
+	return []schedule.Schedule{s, s.General()}
 }
 
 // Run implements Runner.
@@ -83,14 +97,20 @@ func (l Local) Run(ctx context.Context, a Artifact, p Protocol, best time.Durati
 }
 
 // CheckOnce compares the results of what is built with the reference at both sizes and
-// times nothing.
+// times nothing. Where there is one size, a version for it and the other version are checked
+// there one after the other.
 func CheckOnce(ctx context.Context, server *bridge.Server, b bridge.BuildRequest, p Protocol, threads int) error {
 	b.Check = p.Check(0, threads)
-	c, err := server.Build(ctx, b)
-	if err != nil {
-		return err
+	for _, b.Schedule = range versions(server, b.Schedule) {
+		c, err := server.Build(ctx, b)
+		if err != nil {
+			return err
+		}
+		_, err = c.Run(ctx, CheckOnly(p))
+		c.Drop()
+		if err != nil {
+			return err
+		}
 	}
-	defer c.Drop()
-	_, err = c.Run(ctx, CheckOnly(p))
-	return err
+	return nil
 }

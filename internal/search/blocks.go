@@ -136,6 +136,21 @@ func (p *plan) sums(funcs []int) bool {
 	return done
 }
 
+// rowSums gives those of the Funcs that add up something one point at a time, which is not
+// along a row of what they read, several vectors of their sums to be kept in registers: as
+// many as are unrolled at most. What is added to one need not wait for the one before then.
+func (p *plan) rowSums(funcs []int) {
+	for _, f := range funcs {
+		dim := p.vector(f)
+		if _, along := p.vectors[f][space.Across]; along || dim < 0 || !p.sp.Sums(f) {
+			continue
+		}
+		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
+		i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(dim)
+		p.unroll(f, dim, doubled(p.sp.Extents(f, 0)[i]/p.sp.Lanes(f, last, dim), p.sp.UnrollLimit(f, last)))
+	}
+}
+
 // doubled is the largest power of two that divides a loop and is at most so much, 1 at least.
 func doubled(extent, most int64) int64 {
 	factor := int64(1)

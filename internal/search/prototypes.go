@@ -84,13 +84,19 @@ func Prototypes(sp *space.Space) []Candidate {
 	if p, _ := tiled(sp, grouping{inlined: light, rows: 8}, twoVectors(sp), 0); p.dot() {
 		add("tiles-light-dotted", p)
 	}
-	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64, by: 4}} {
+	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64}, {inlined: light, rows: 64, by: 4}} {
 		p := everyRoot(sp, true)
 		if g.rows > 0 {
 			p = slid(g)
 		}
 		if p.across() {
-			blocked("across", g, p)
+			p.rowSums(p.realised())
+			p.sized = true
+			name := "across"
+			if g.rows > 0 {
+				name = fmt.Sprintf("across-%d", g.rows)
+			}
+			blocked(name, g, p)
 		}
 	}
 	sliced := func(name string, p *plan) {

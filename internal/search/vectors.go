@@ -151,12 +151,13 @@ func (p *plan) enoughLanes(f int) int64 {
 	return enough
 }
 
-// across has all Funcs add up along rows that can. False where none can.
+// across has all Funcs add up along rows that can, as many at once as they can. False where
+// none can.
 func (p *plan) across() bool {
 	done := false
 	for _, f := range p.realised() {
 		if lanes := p.sp.Across(f); len(lanes) > 0 {
-			p.say(f, space.Across, lanes[0])
+			p.say(f, space.Across, lanes[len(lanes)-1])
 			done = true
 		}
 	}

@@ -159,8 +159,10 @@ func TestSumsAlongRows(t *testing.T) {
 	sp := newSpace(t, "softmax.h21", 2)
 	total := funcs(t, sp, "total")[0]
 	said := func(s *space.State) int64 { return planOf(sp.Start(), s).vectors[total][space.Across] }
-	if got := said(prototype(t, sp, "prototype:across-light")); got != sp.Across(total)[0] {
-		t.Errorf("%d iterations to a vector in the prototype", got)
+	for _, name := range []string{"prototype:across-light", "prototype:across-64-light", "prototype:across-64-light-by-4"} {
+		if got := said(prototype(t, sp, name)); got != slices.Max(sp.Across(total)) {
+			t.Errorf("%d iterations to a vector in %s", got, name)
+		}
 	}
 	for _, c := range Prototypes(sp) {
 		if !strings.HasPrefix(c.Origin, "prototype:across") && said(c.State) != 0 {
@@ -178,8 +180,18 @@ func TestSumsAlongRows(t *testing.T) {
 		seen[said(next)] = true
 		from = next
 	}
-	if len(seen) != 2 {
+	if len(seen) != 1+len(sp.Across(total)) {
 		t.Errorf("moves made vectors of %v", seen)
+	}
+}
+
+// What adds up something else than rows has several vectors of its sums side by side there.
+func TestSumsBesideRows(t *testing.T) {
+	sp := newSpace(t, "softmax_parts.h21", 2)
+	ids := funcs(t, sp, "total", "total_parts")
+	p := planOf(sp.Start(), prototype(t, sp, "prototype:across-64-light"))
+	if len(p.blocks[ids[0]]) > 0 || len(p.blocks[ids[1]]) == 0 {
+		t.Errorf("blocks of %v and %v", p.blocks[ids[0]], p.blocks[ids[1]])
 	}
 }
 

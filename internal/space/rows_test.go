@@ -71,12 +71,14 @@ func TestLanesOfParts(t *testing.T) {
 func TestAcrossParts(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "softmax_parts.h21"), Defaults(2))
 	total := slices.IndexFunc(sp.p.Funcs, func(f pipeline.Func) bool { return f.Name == "total" })
-	if lanes := sp.Across(total); len(lanes) != 1 {
+	if lanes := sp.Across(total); !slices.Equal(lanes, []int64{8, 16, 32}) {
 		t.Fatalf("total adds up lanes in vectors of %v", lanes)
 	}
-	got := directivesOf(stateOf(t, sp, "total compute root vector y\ntotal across 8\ntotal_parts compute root vector part\n"), "total.update(0)")
-	if !strings.Contains(got, "atomic()\nvectorize(lanei)\n") {
-		t.Errorf("total:\n%s", got)
+	for _, across := range []string{"8", "32"} {
+		got := directivesOf(stateOf(t, sp, "total compute root vector y\ntotal across "+across+"\ntotal_parts compute root vector part\n"), "total.update(0)")
+		if !strings.Contains(got, "split(lane, lane, lanei, "+across) || !strings.Contains(got, "atomic()\nvectorize(lanei)\n") {
+			t.Errorf("total across %s:\n%s", across, got)
+		}
 	}
 }
 

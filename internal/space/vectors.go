@@ -113,7 +113,8 @@ func (sp *Space) findDotLoop(f, s int, factor int64) int {
 // Across is how many iterations of a reduction the updates of f can have in one vector, by a
 // decision of the Kind Across: where everything that moves along it lies so in memory, and
 // nothing along f's own dimensions, a vector of points would gather. The length of a vector
-// of what is added up, or none. The slice is shared.
+// of what is added up, or of several, which are added up before their lanes are; shortest
+// first, or none. The slice is shared.
 func (sp *Space) Across(f int) []int64 { return sp.nodes[f].across }
 
 // SumsAcross says whether a stage of f can have vectors of so many iterations.
@@ -124,10 +125,11 @@ func (sp *Space) SumsAcross(f, stage int, lanes int64) bool {
 // acrossLoop is the reduction loop that they are along, -1 where there is none.
 func (sp *Space) acrossLoop(f, s int, lanes int64) int {
 	n := &sp.nodes[f]
-	if !slices.Contains(n.across, lanes) {
+	loop := sp.stages[n.first+s].across
+	if loop < 0 || !slices.Contains(n.across, lanes) || sp.Extents(f, s)[loop]%lanes != 0 {
 		return -1
 	}
-	return sp.stages[n.first+s].across
+	return loop
 }
 
 // findAcross finds the loops of f's stages for that, and how long the vectors are.
@@ -142,14 +144,20 @@ func (sp *Space) findAcross(f int) []int64 {
 		if len(n.Types) > 1 || !st.Associative || lanes < leastLanes || sp.writesElsewhere(f, s) || len(out) > 0 && out[0] != lanes {
 			continue
 		}
+		extents := sp.Extents(f, s)
 		for i, l := range st.Loops {
-			if extents := sp.Extents(f, s); l.RVar && extents[i]%lanes == 0 && readsRows(st.Stage, i, sp.AlongMemory) {
-				st.across, out = i, []int64{lanes}
+			if l.RVar && extents[i]%lanes == 0 && readsRows(st.Stage, i, sp.AlongMemory) {
+				st.across = i
 				break
 			}
 		}
+		for long := lanes; st.across >= 0 && long <= vectorsAtOnce*lanes && extents[st.across]%long == 0; long *= 2 {
+			if !slices.Contains(out, long) {
+				out = append(out, long)
+			}
+		}
 	}
-	return out
+	return slices.Clip(out)
 }
 
 // asItLies is the innermost dimension of all that nothing is decided about.

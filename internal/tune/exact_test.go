@@ -1,6 +1,8 @@
 package tune
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,5 +73,67 @@ func TestFactoredSumsAreRight(t *testing.T) {
 	other.servers[alike[0].String()] = unfactored
 	if err := other.check(t.Context(), s); err == nil || !strings.Contains(err.Error(), "with strict floats") {
 		t.Errorf("against the unfactored: %v", err)
+	}
+}
+
+// What is computed at the estimated size only has a version for it all the same, and both
+// versions are checked there; where other sizes are checked the other version is at these.
+func TestVersionForTheOnlySize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	source := filepath.Join(t.TempDir(), "rows_generator.cpp")
+	if err := os.WriteFile(source, []byte(`#include "Halide.h"
+class Rows : public Halide::Generator<Rows> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Output<Buffer<float, 1>> output{"output"};
+    void generate() {
+        Halide::RDom r(0, 64);
+        Halide::Var y("y");
+        output(y) = 0.0f;
+        output(y) += input(r, y);
+        input.set_estimates({{0, 64}, {0, 24}});
+        output.set_estimates({{0, 24}});
+    }
+};
+HALIDE_REGISTER_GENERATOR(Rows, rows)
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := Defaults()
+	o.Threads = 2
+	for path, only := range map[string]bool{source: true, "../../apps/sobel/sobel_generator.cpp": false} {
+		o.Generator = bridge.Options{Path: path}
+		tu := &tuner{o: o, stood: map[uint64]bool{}}
+		if err := tu.describe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := tu.serve(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer tu.server.Close()
+		so := space.Defaults(2)
+		so.Sized = tu.specializes()
+		sp, err := space.New(tu.pipe, so)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ok := sp.Sizable()
+		if !ok || (tu.server.Sizes() == 1) != only {
+			t.Fatalf("%s is checked at %d sizes, and may have a version: %v", path, tu.server.Sizes(), ok)
+		}
+		s, _, err := drawn(sp, 1).Replay([]space.Decision{d}, space.Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.Schedule().Specializes() {
+			t.Errorf("%s: no version in\n%s", path, s.Schedule())
+		}
+		e := tu.newExact()
+		if err := e.check(t.Context(), s.Schedule()); err != nil {
+			t.Errorf("%s: %v\n%s", path, err, s.Schedule())
+		}
+		e.close()
 	}
 }

@@ -15,11 +15,8 @@ import (
 const mostSpecialRace = 30 * time.Second
 
 // specializes says whether schedules may have a version for exactly the estimated sizes
-// (schedule.Specialized). Where no other size can be checked there is none, or none that
-// one may hand out.
-func (t *tuner) specializes() bool {
-	return t.o.Specialize && !t.o.Unmeasured && t.ref.Sizes >= 2
-}
+// (schedule.Specialized).
+func (t *tuner) specializes() bool { return t.o.Specialize && !t.o.Unmeasured }
 
 // specialize races the first of the schedules with and without a version for the
 // estimated sizes. Where that is faster, clearly, and right, at those sizes and at others,

@@ -122,8 +122,51 @@ private:
     static constexpr int channels = 64, size = 56;
 };
 
+// One step of a decoder: what one query of each of eight heads looks up of 2,048 keys.
+class DecodeStep : public Generator<DecodeStep> {
+public:
+    Input<Buffer<float, 2>> query{"query"};                      // value, head
+    Input<Buffer<float, 3>> keys{"keys"}, values{"values"};      // value, time, head
+    Output<Buffer<float, 2>> output{"output"};
+
+    void generate() {
+        Var d("d"), t("t"), h("h"), u("u");
+        RDom rd(0, width), rt(0, times);
+        Func score("score"), top("top"), weight("weight"), sum("sum"), mean("mean");
+        score(t, h) += query(rd, h) * keys(rd, t, h);
+        top(h) = -1e30f;
+        top(h) = max(top(h), score(rt, h));
+        weight(t, h) = fast_exp((score(t, h) - top(h)) * 0.125f);
+        sum(h) += weight(rt, h);
+        mean(d, h) += weight(rt, h) * values(d, rt, h);
+        output(d, h) = mean(d, h) / sum(h);
+        output.dim(0).set_bounds(0, width);
+        query.set_estimates({{0, width}, {0, heads}});
+        keys.set_estimates({{0, width}, {0, times}, {0, heads}});
+        values.set_estimates({{0, width}, {0, times}, {0, heads}});
+        output.set_estimates({{0, width}, {0, heads}});
+        if (using_autoscheduler()) return;
+        const int vec = natural_vector_size<float>();
+        RVar ro("ro"), ri("ri");
+        output.parallel(h).vectorize(d, vec);
+        score.compute_at(output, h).update().split(rd, ro, ri, vec);
+        Func part = score.update().rfactor(ri, u);
+        part.compute_at(score, t).vectorize(u).update().vectorize(u).unroll(ro);
+        score.update().atomic().vectorize(ri);
+        top.compute_at(output, h).update().atomic().vectorize(rt, vec);
+        weight.compute_at(output, h).vectorize(t, vec);
+        sum.compute_at(output, h).update().atomic().vectorize(rt, vec);
+        mean.compute_at(output, h).bound(d, 0, width).vectorize(d, vec).unroll(d);
+        mean.update().reorder(d, rt, h).vectorize(d, vec).unroll(d);
+    }
+
+private:
+    static constexpr int width = 64, times = 2048, heads = 8;
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Volume, volume)
 HALIDE_REGISTER_GENERATOR(SparseColumns, sparse_columns)
 HALIDE_REGISTER_GENERATOR(Winograd, winograd)
+HALIDE_REGISTER_GENERATOR(DecodeStep, decode_step)
