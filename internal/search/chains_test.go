@@ -753,9 +753,19 @@ func TestPrototypesInRegisters(t *testing.T) {
 			t.Errorf("%s: the sums are not in registers:\n%s", origin, text)
 		}
 	}
-	for _, c := range Prototypes(sizedSpace(t, "harris.h21", true)) {
-		if strings.HasPrefix(c.Origin, "prototype:registers") {
-			t.Errorf("harris adds up nothing, and there is %s", c.Origin)
+	// What a column of such tiles reads over and over is copied for all of them.
+	sp = sizedSpace(t, "dots_in.h21", true)
+	trace := sp.FormatTrace(prototype(t, sp, "prototype:columns-64-registers").Trace())
+	for _, want := range []string{"by_bytes compute output [16,4]", "bytes_im_in_by_bytes compute output [64,32]", "output tasks [64,32]"} {
+		if !strings.Contains(trace, want) {
+			t.Errorf("no %s in\n%s", want, trace)
+		}
+	}
+	for _, name := range []string{"harris.h21", "exposure.h21"} {
+		for _, c := range Prototypes(sizedSpace(t, name, true)) {
+			if strings.HasPrefix(c.Origin, "prototype:registers") || strings.HasSuffix(c.Origin, "-registers") {
+				t.Errorf("%s adds up nothing in tiles, and there is %s", name, c.Origin)
+			}
 		}
 	}
 }

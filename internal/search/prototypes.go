@@ -81,6 +81,10 @@ func Prototypes(sp *space.Space) []Candidate {
 			add(fmt.Sprintf("registers-%d", rows), p)
 		}
 	}
+	registers := grouping{rows: 8, registers: true}
+	if p, columns := tiled(sp, registers, 1, 64); columns {
+		add(fmt.Sprintf("columns-64%v", registers), p)
+	}
 	if p, _ := tiled(sp, grouping{inlined: light, rows: 8}, twoVectors(sp), 0); p.dot() {
 		add("tiles-light-dotted", p)
 	}
@@ -156,12 +160,20 @@ func twoVectors(sp *space.Space) int64 { return int64(2 * sp.Pipeline().VectorBi
 // vector at least. What each of a column of tiles would compute anew, as a scan over the rows
 // needs all of them, is computed for a column so many points wide, and tasks are columns
 // then, if there are any. States of a scan that are many for each point fit a cache where
-// columns are narrow, or of one channel.
+// columns are narrow, or of one channel. Not columned, either, where nothing that adds up is in
+// the tiles of registers that g asks for.
 func tiled(sp *space.Space, g grouping, width, columnWidth int64) (_ *plan, columned bool) {
 	columns := map[int][]int64{} // by owner
+	done := !g.registers
 	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 		wide := max(width, sp.Lanes(owner.Func, owner.Stage, p.vector(owner.Func)))
 		tile, ok := p.tile(owner.Func, owner.Stage, wide, g.rows, g.planes)
+		if g.registers {
+			if block, some := p.sumsTile(f, owner); some {
+				tile, done = block, done || sp.Sums(f)
+				wide = tile.Tile[sp.Pipeline().Funcs[owner.Func].Stages[0].PureLoop(p.vector(owner.Func))]
+			}
+		}
 		if !ok || g.put(p, f, tile, tile) {
 			return ok
 		}
@@ -177,7 +189,7 @@ func tiled(sp *space.Space, g grouping, width, columnWidth int64) (_ *plan, colu
 	for f, column := range columns {
 		p.cut(f, column)
 	}
-	return p, len(columns) > 0
+	return p, done && len(columns) > 0
 }
 
 // grouping says how grouped goes about it.
@@ -197,6 +209,8 @@ type grouping struct {
 	channels bool
 	// planes has tiles of one channel.
 	planes bool
+	// registers has tiles that are a block of sums each, where they can be (see inRegisters).
+	registers bool
 }
 
 func (g grouping) String() string {
@@ -215,6 +229,9 @@ func (g grouping) String() string {
 	}
 	if g.planes {
 		name += "-planes"
+	}
+	if g.registers {
+		name += "-registers"
 	}
 	return name
 }
