@@ -4,9 +4,9 @@
 // integers that overflow, packed words, rows of four floats, states made of the ones before
 // in whatever order, or of those a while before, rows of a sparse matrix, tables that are
 // looked up, pictures that are turned, slices that are shifted, grids within grids,
-// histograms of gradients, colours by a table, layers over volumes, steps of a decoder), a third of a minute from
-// nothing ends in a schedule that computes the right thing and is faster in geometric mean than
-// one written by hand.
+// histograms of gradients, colours by a table, layers over volumes, steps of a decoder), a
+// third of a minute from nothing ends in a schedule that computes the right thing and is
+// faster in geometric mean than one written by hand.
 // Usage: other_kinds [flags].
 package main
 

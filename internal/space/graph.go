@@ -198,12 +198,17 @@ func (sp *Space) followsChosen(f, loop int, extent int64) bool {
 // fewChannels is how many a pixel may have; what is longer is a row.
 const fewChannels = 64
 
+// A list has at most fewValues of each kind for a point, and manyVectors times as many vectors
+// of points as these at least.
+const fewValues, manyVectors = 16, 8
+
 // RowsLoop picks the loop of a stage along which to cut strips, and how many of its
 // iterations are a row: the longest pure one that is not of the dimension vectorised, -1
-// for none; where there is no other, the vectorised one itself, of which each vector is a
-// row; -1 where that is no longer than one. Where vectors are along a pixel's few channels,
-// fewer than there are pixels either way, rows are of pixels, along the next loop if another
-// is a quarter as long: within is that loop, else -1.
+// for none; where there is no other, or these go over the few values of each of a long list's
+// points, the vectorised one itself, of which each vector is a row; -1 where that is no longer
+// than one. Where vectors are along a pixel's few channels, fewer than there are pixels either
+// way, rows are of pixels, along the next loop if another is a quarter as long: within is that
+// loop, else -1.
 func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64, within int) {
 	var others []int // longer than one, innermost first
 	extents := sp.Extents(f, stage)
@@ -218,7 +223,9 @@ func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64, within int
 	points := int64(math.MaxInt64) // along the vectors
 	if along := sp.nodes[f].Stages[stage].PureLoop(vector); vector >= 0 && along >= 0 {
 		points = extents[along]
-		if lanes := sp.Lanes(f, stage, vector); len(others) == 0 && points > lanes {
+		lanes := sp.Lanes(f, stage, vector)
+		list := len(others) == 0 || extents[longest(others)] <= fewValues && points > manyVectors*lanes*extents[longest(others)]
+		if list && points > lanes {
 			return along, lanes, -1
 		}
 	}

@@ -25,6 +25,16 @@ func TestRowsOfVectors(t *testing.T) {
 	if strip, ok := sp.Strip(0, 0, 0, 100); !ok || strip.Tile[0] != 64 {
 		t.Errorf("more than there are are %v, %v", strip.Tile, ok)
 	}
+	// Nor are the few values of each of a long list's points rows.
+	for _, c := range []struct {
+		points, values int64
+		loop           int
+	}{{4096, 16, 0}, {512, 16, 1}, {516, 16, 0}, {1 << 20, 17, 1}} {
+		sp := newSpace(t, toy(c.points, c.values), Defaults(2))
+		if loop, _, _ := sp.RowsLoop(0, 0, 0); loop != c.loop {
+			t.Errorf("%d points of %d values have rows along loop %d", c.points, c.values, loop)
+		}
+	}
 	sp = newSpace(t, toy(4, 1, 0), Defaults(2))
 	if loop, _, _ := sp.RowsLoop(0, 0, 0); loop >= 0 {
 		t.Errorf("one vector has rows along loop %d", loop)

@@ -125,8 +125,8 @@ private:
 // One step of a decoder: what one query of each of eight heads looks up of 2,048 keys.
 class DecodeStep : public Generator<DecodeStep> {
 public:
-    Input<Buffer<float, 2>> query{"query"};                      // value, head
-    Input<Buffer<float, 3>> keys{"keys"}, values{"values"};      // value, time, head
+    Input<Buffer<float, 2>> query{"query"};                  // value, head
+    Input<Buffer<float, 3>> keys{"keys"}, values{"values"};  // value, time, head
     Output<Buffer<float, 2>> output{"output"};
 
     void generate() {
