@@ -4,9 +4,9 @@
 // integers that overflow, packed words, rows of four floats, states made of the ones before
 // in whatever order, or of those a while before, rows of a sparse matrix, tables that are
 // looked up, pictures that are turned, slices that are shifted, grids within grids,
-// histograms of gradients, colours by a table, layers over volumes, steps of a decoder), a
-// third of a minute from nothing ends in a schedule that computes the right thing and is
-// faster in geometric mean than one written by hand.
+// histograms of gradients, colours by a table, layers over volumes, steps of a decoder,
+// long lists of few values), a third of a minute from nothing ends in a schedule that computes
+// the right thing and is faster in geometric mean than one written by hand.
 // Usage: other_kinds [flags].
 package main
 
@@ -29,6 +29,7 @@ var kinds = []struct{ file, names string }{
 	{"states_generator.cpp", "plate,inside,disparity,likeliest,forward,state_space,multigrid,echo"},
 	{"ragged_generator.cpp", "sparse_rows"},
 	{"sums_generator.cpp", "volume,sparse_columns,winograd,decode_step"},
+	{"lists_generator.cpp", "skin,inverses"},
 }
 
 func main() {
