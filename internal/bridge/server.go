@@ -248,7 +248,6 @@ func (s *Server) id() int64 {
 type Reference struct {
 	Data  json.RawMessage
 	Time  time.Duration // of one plain execution at the estimated size
-	Sizes int           // at how many sizes candidates are checked
 	Lower time.Duration
 	Link  time.Duration
 	// Inputs are the buffers that were filled, by name: as the estimates say, but as large
@@ -285,7 +284,7 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 	s.mu.Lock()
 	s.sizes = set.Sizes
 	s.mu.Unlock()
-	ref := &Reference{a.Data, time.Duration(set.Nanos), set.Sizes, time.Duration(a.Lower), time.Duration(a.Link), map[string]Box{}}
+	ref := &Reference{a.Data, time.Duration(set.Nanos), time.Duration(a.Lower), time.Duration(a.Link), map[string]Box{}}
 	for _, slot := range set.Slots {
 		if slot.Buffer && !slot.Output {
 			ref.Inputs[slot.Name] = slot.Box

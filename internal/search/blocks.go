@@ -120,8 +120,7 @@ func (p *plan) sums(funcs []int) bool {
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
 		vectors := int64(2)
 		if p.sp.Factored(f, p.vector(f)) {
-			i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(p.vector(f))
-			vectors = max(1, p.sp.Extents(f, 0)[i]/p.sp.Lanes(f, last, p.vector(f)))
+			vectors = max(1, p.pointsAlong(f)/p.sp.Lanes(f, last, p.vector(f)))
 		}
 		factor := doubled(loops[0].extent, p.sp.UnrollLimit(f, last)/vectors)
 		p.unroll(f, p.vector(f), vectors)
@@ -146,8 +145,7 @@ func (p *plan) rowSums(funcs []int) {
 			continue
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-		i := p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(dim)
-		p.unroll(f, dim, doubled(p.sp.Extents(f, 0)[i]/p.sp.Lanes(f, last, dim), p.sp.UnrollLimit(f, last)))
+		p.unroll(f, dim, doubled(p.pointsAlong(f)/p.sp.Lanes(f, last, dim), p.sp.UnrollLimit(f, last)))
 	}
 }
 

@@ -115,6 +115,11 @@ func (p *plan) vector(f int) int {
 	return p.sp.AlongMemory(f)
 }
 
+// pointsAlong is how many points f has along its vectors, which it must have.
+func (p *plan) pointsAlong(f int) int64 {
+	return p.sp.Extents(f, 0)[p.sp.Pipeline().Funcs[f].Stages[0].PureLoop(p.vector(f))]
+}
+
 // at computes f at a place and stores it at another.
 func (p *plan) at(f int, compute, store space.Place) {
 	p.place[f] = space.Decision{Func: f, Kind: space.Compute, Vector: p.vector(f), Compute: compute, Store: store}

@@ -17,7 +17,8 @@ import (
 // everything. A long chain is cut into groups that compute little twice. Strips may be
 // merged from the inputs up, no further than nothing is computed often. And where channels
 // or images have nothing to do with each other, one may be done with before the next.
-// Sums may be added up in registers where they are read, a tile of them at a time (inRegisters).
+// Sums may be added up in registers where they are read, a tile of them at a time (inRegisters),
+// with what a column of such tiles reads over and over copied for all of them.
 // Histograms and the like are written point by point, several with a table each side by side
 // (tables), and sums of products of short integers several products at once (fitVectors).
 // Which are good depends on pipeline and machine: they are different enough that one of
@@ -89,17 +90,13 @@ func Prototypes(sp *space.Space) []Candidate {
 		add("tiles-light-dotted", p)
 	}
 	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64}, {inlined: light, rows: 64, by: 4}} {
-		p := everyRoot(sp, true)
+		name, p := "across", everyRoot(sp, true)
 		if g.rows > 0 {
-			p = slid(g)
+			name, p = fmt.Sprintf("across-%d", g.rows), slid(g)
 		}
 		if p.across() {
 			p.rowSums(p.realised())
 			p.sized = true
-			name := "across"
-			if g.rows > 0 {
-				name = fmt.Sprintf("across-%d", g.rows)
-			}
 			blocked(name, g, p)
 		}
 	}

@@ -137,12 +137,10 @@ func (p *plan) enoughPoints(f int) bool {
 // enoughLanes are the fewest that shorter vectors of f have and hold all points of their
 // dimension, 0 where not even whole ones do.
 func (p *plan) enoughLanes(f int) int64 {
-	dim := p.vector(f)
-	if dim < 0 {
+	if p.vector(f) < 0 {
 		return 0
 	}
-	first := &p.sp.Pipeline().Funcs[f].Stages[0]
-	points, enough := p.sp.Extents(f, 0)[first.PureLoop(dim)], int64(0)
+	points, enough := p.pointsAlong(f), int64(0)
 	for _, lanes := range p.sp.Shorter(f) { // longest first
 		if lanes >= points {
 			enough = lanes

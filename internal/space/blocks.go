@@ -6,13 +6,13 @@ import "slices"
 // ones where there is none, by the factors of the Func's blocks and unrolls the inner parts
 // inside all loops ("unroll and jam"), so that what neighbouring iterations read in common
 // is loaded once, and what they add up goes to accumulators of their own. Nothing may be
-// computed in these loops, and whole blocks must fit. Updates cannot have the rest of a division shifted, only guarded;
-// they have blocks where a loop holds some number of them exactly, as estimated where there
-// is a version for that. The lanes of what a reduction was factored into are a block anyway,
-// if that is not too much with the others: there are as many as hide how long one addition
-// takes. Reductions are inside what is left of the loops over points, as nearly always they
-// are already: only with all of a block's points in registers is it one. A decision of the
-// Kind Interchange has them around.
+// computed in these loops, and whole blocks must fit. Updates cannot have the rest of a
+// division shifted, only guarded; they have blocks where a loop holds some number of them
+// exactly, as estimated where there is a version for that. The lanes of what a reduction was
+// factored into are a block anyway, if that is not too much with the others: there are as many
+// as hide how long one addition takes. Reductions are inside what is left of the loops over
+// points, as nearly always they are already: only with all of a block's points in registers is
+// it one. A decision of the Kind Interchange has them around.
 func (w *writer) block(s *stageLoops, n *Nest) {
 	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
 		return

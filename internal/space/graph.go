@@ -223,9 +223,11 @@ func (sp *Space) RowsLoop(f, stage, vector int) (loop int, row int64, within int
 	points := int64(math.MaxInt64) // along the vectors
 	if along := sp.nodes[f].Stages[stage].PureLoop(vector); vector >= 0 && along >= 0 {
 		points = extents[along]
-		lanes := sp.Lanes(f, stage, vector)
-		list := len(others) == 0 || extents[longest(others)] <= fewValues && points > manyVectors*lanes*extents[longest(others)]
-		if list && points > lanes {
+		lanes, values := sp.Lanes(f, stage, vector), int64(0)
+		if len(others) > 0 {
+			values = extents[longest(others)]
+		}
+		if values <= fewValues && points > lanes*max(1, manyVectors*values) {
 			return along, lanes, -1
 		}
 	}

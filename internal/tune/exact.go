@@ -37,7 +37,7 @@ func (e *exact) close() {
 // that was built, so it is checked whole unless it stood a race, at both sizes.
 func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 	t := e.t
-	if !t.pipe.UsesFloats() && (!s.Specializes() || t.stood[s.Hash()] && t.ref.Sizes > 1) {
+	if !t.pipe.UsesFloats() && (!s.Specializes() || t.stood[s.Hash()] && t.server.Sizes() > 1) {
 		return nil // screening was as strict
 	}
 	b := bridge.BuildRequest{Schedule: s}

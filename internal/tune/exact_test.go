@@ -12,16 +12,11 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// A long sum of floats is factored, and what is added up cloned for the partial sums. Some
-// bytes that are made of it differ from the reference's then; with strict floats none differs
-// from those of a plain schedule that factors alike.
-func TestFactoredSumsAreRight(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles with a real Halide")
-	}
+// served is a tuner of a Generator on two cores, whose reference is computed.
+func served(t *testing.T, g bridge.Options) *tuner {
+	t.Helper()
 	o := Defaults()
-	o.Threads = 2
-	o.Generator = bridge.Options{Path: "../../halide/testdata/describe_generators.cpp", Name: "exposure"}
+	o.Threads, o.Generator = 2, g
 	tu := &tuner{o: o, stood: map[uint64]bool{}}
 	if err := tu.describe(t.Context()); err != nil {
 		t.Fatal(err)
@@ -29,7 +24,18 @@ func TestFactoredSumsAreRight(t *testing.T) {
 	if err := tu.serve(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer tu.server.Close()
+	t.Cleanup(func() { tu.server.Close() })
+	return tu
+}
+
+// A long sum of floats is factored, and what is added up cloned for the partial sums. Some
+// bytes that are made of it differ from the reference's then; with strict floats none differs
+// from those of a plain schedule that factors alike.
+func TestFactoredSumsAreRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	tu := served(t, bridge.Options{Path: "../../halide/testdata/describe_generators.cpp", Name: "exposure"})
 	if err := tu.makeSpaces(t.Context(), space.Defaults(2)); err != nil {
 		t.Fatal(err)
 	}
@@ -101,18 +107,8 @@ HALIDE_REGISTER_GENERATOR(Rows, rows)
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := Defaults()
-	o.Threads = 2
 	for path, only := range map[string]bool{source: true, "../../apps/sobel/sobel_generator.cpp": false} {
-		o.Generator = bridge.Options{Path: path}
-		tu := &tuner{o: o, stood: map[uint64]bool{}}
-		if err := tu.describe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := tu.serve(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		defer tu.server.Close()
+		tu := served(t, bridge.Options{Path: path})
 		so := space.Defaults(2)
 		so.Sized = tu.specializes()
 		sp, err := space.New(tu.pipe, so)

@@ -261,7 +261,7 @@ func (t *tuner) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err)
 	}
-	if t.ref.Sizes < 2 {
+	if t.server.Sizes() < 2 {
 		t.events.note("%s takes outputs of the estimated size only, so schedules are checked at no other", t.gen.Name)
 	}
 	return nil
