@@ -31,7 +31,7 @@ const target = "x86-64-linux-sse41"
 func main() {
 	versions := flag.String("halide", strings.Join(bridge.TestedVersions, ","), "versions of Halide")
 	count := flag.Bool("count", false, "only say how many schedules there are")
-	only := flag.String("only", "rows,chain,open,sums,channels,taps,bins,dots,totals,pair,named,steps,before,ragged,windows,cells", "toys")
+	only := flag.String("only", "rows,chain,open,sums,channels,taps,bins,dots,totals,pair,named,steps,before,ragged,windows,around,cells", "toys")
 	flag.Parse()
 	ctx := claim.Context()
 	tried, wrong := 0, 0

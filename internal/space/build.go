@@ -105,14 +105,19 @@ func slid(root *Nest, f int) *Nest {
 	return nil
 }
 
-// slidesCleanly holds where sliding f over level l computes nothing that is not
-// required, or where computing more does no harm. Halide starts a sliding window
+// slidesCleanly holds where sliding f over level l computes all that is required, and
+// nothing else, or where computing more does no harm. Halide starts a sliding window
 // with whole extra iterations, as many as it takes to fill the overlap between
 // one iteration and the next: unless the overlap is a multiple of the step, they
 // begin before the region required, and may read before the start of an input. So may
 // the first where a window moves by more than it holds, as with a copy that is read at
-// strides: each iteration computes what lies in between, too.
+// strides: each iteration computes what lies in between, too. And where one end of a window
+// moves over a reduction and the other does not, no extra iteration fills it (Halide's
+// issue 8140).
 func (sp *Space) slidesCleanly(l *Nest, f int) bool {
+	if l.swells(f) {
+		return false
+	}
 	if !sp.nodes[f].spills {
 		return true
 	}

@@ -192,3 +192,20 @@ func (n *Nest) stands(f int) bool {
 	}
 	return false
 }
+
+// swells holds where one of the reduction loops of level n that iterate changes how large the
+// region of f is, moving one end of it and not the other.
+func (n *Nest) swells(f int) bool {
+	now := n.Bounds(f).computed()
+	for i, loop := range n.site.sp.stages[n.stageNumber()].Loops {
+		if n.Size[i] == 1 || !loop.RVar {
+			continue
+		}
+		for d, next := range n.site.ahead(i, n.Stage).bounds(f).computed() {
+			if extent(next) != extent(now[d]) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -114,3 +114,25 @@ func TestSlidingUpdates(t *testing.T) {
 		}
 	}
 }
+
+// What a reduction reads here and around here may be computed anew for each of its iterations,
+// but does not slide over them: of the region that it needs one end stands still.
+func TestSwellingWindows(t *testing.T) {
+	const trace = "output compute root vector x\noutput tasks [8]\napart compute root vector x\napart tasks [8]\n" +
+		"square compute apart.update(0) [1,8] store apart.update(0) [3,8] vector x\n"
+	for _, c := range []struct {
+		unchecked bool
+		want      string
+	}{
+		{true, "compute_at(apart, r$x)\nstore_at(apart, x)\n"},
+		{false, "compute_at(apart, r$x)\nstore_in("},
+	} {
+		o := Defaults(2)
+		o.Unchecked = c.unchecked
+		sp := newSpace(t, pipelinetest.Described(t, "around.h21"), o)
+		got := directivesOf(stateOf(t, sp, trace), "square")
+		if !strings.Contains(got, c.want) {
+			t.Errorf("unchecked %v:\n%s", c.unchecked, got)
+		}
+	}
+}

@@ -144,6 +144,26 @@ public:
     }
 };
 
+// What lies around a point against the point itself: of what is read one end stays where it is
+// while a reduction moves the other.
+class Around : public Generator<Around> {
+public:
+    Input<Buffer<uint8_t, 1>> input{"input"};
+    Output<Buffer<int32_t, 1>> output{"output"};
+
+    void generate() {
+        Var x("x");
+        RDom r(-1, 3, "r");
+        Func square("square"), apart("apart");
+        square(x) = cast<int32_t>(input(x)) * input(x);
+        apart(x) = 0;
+        apart(x) += (r + 2) * (square(x) - square(x + r));
+        output(x) = apart(x);
+        input.set_estimates({{-1, 26}});
+        output.set_estimates({{0, 24}});
+    }
+};
+
 // Histograms of windows, which slide by rows.
 class Cells : public Generator<Cells> {
 public:
@@ -321,4 +341,5 @@ HALIDE_REGISTER_GENERATOR(Steps, steps)
 HALIDE_REGISTER_GENERATOR(Before, before)
 HALIDE_REGISTER_GENERATOR(Ragged, ragged)
 HALIDE_REGISTER_GENERATOR(Windows, windows)
+HALIDE_REGISTER_GENERATOR(Around, around)
 HALIDE_REGISTER_GENERATOR(Cells, cells)
