@@ -191,6 +191,27 @@ func (e *Edge) Executed() float64 {
 	return e.Points
 }
 
+// Moves says whether any coordinate of any of the calls moves with a loop of the consumer.
+func (e *Edge) Moves(loop int) bool {
+	return slices.ContainsFunc(e.Jacobians, func(j Jacobian) bool {
+		return slices.ContainsFunc(j.Coeffs, func(row []Rational) bool { return row[loop].Moves() })
+	})
+}
+
+// Distinct is how many of the calls go to points of their own, as far as is known.
+func (e *Edge) Distinct() int {
+	n := 0
+	for _, j := range e.Jacobians {
+		for k, at := range j.Offsets {
+			if at == nil || !slices.ContainsFunc(j.Offsets[:k], func(o []int64) bool { return o != nil && slices.Equal(o, at) }) {
+				n++
+			}
+		}
+		n += int(j.Count) - len(j.Offsets)
+	}
+	return n
+}
+
 // Bounds is the interval of a producer's dimension that one point or tile of
 // the consumer's loop nest requires.
 type Bounds struct {

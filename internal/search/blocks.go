@@ -60,7 +60,7 @@ func (m *mover) block(from, _ *space.State) (*space.State, bool) {
 	}
 	switch {
 	case len(p.blocks[f]) > 0 && m.rng.Intn(4) == 0:
-	case l.dim != p.vector(f) && p.isChannels(f, l):
+	case l.dim != p.vector(f) && p.sp.Channels(f, l.dim):
 		factor = l.extent
 	default:
 		factor = factors[m.rng.Intn(len(factors))]
@@ -219,27 +219,27 @@ func (p *plan) wholeTasks(tile space.Place) {
 	}
 }
 
-// isChannels holds for a loop of f over a dimension that is short enough to be unrolled
-// whole: fewChannels long, or manyChannels where each of them has a formula of its own.
-func (p *plan) isChannels(f int, l scalarLoop) bool {
-	return l.extent <= fewChannels || l.extent <= manyChannels && p.sp.Chosen(f, l.dim)
-}
-
-const fewChannels, manyChannels = 4, 16
-
 // channels unrolls the dimension of few channels of those of the Funcs that have one, so
 // that what these have in common is computed once. False where none has any.
 func (p *plan) channels(funcs []int) bool {
 	done := false
 	for _, f := range funcs {
 		for _, l := range p.scalarLoops(f) {
-			if p.isChannels(f, l) {
+			if p.sp.Channels(f, l.dim) {
 				p.unroll(f, l.dim, l.extent)
 				done = true
 			}
 		}
 	}
 	return done
+}
+
+// inChannels holds for what all channels of a point of a Func that is not inlined call once
+// together, not once each: inlined where these are unrolled it is computed once.
+func (p *plan) inChannels(f int) bool {
+	readers := p.sp.Readers(f)
+	return len(readers) == 1 && p.place[readers[0].Func].Kind == space.Compute && p.sp.CanInline(f) && !scattered(p.sp, f) &&
+		p.sp.CallsTogether(f) <= 1+1e-9 // thirds of a point add up to a little more
 }
 
 // chainBlock gives all Funcs, or those of a chain, blocks of so many rows, or of all their

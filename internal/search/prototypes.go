@@ -202,7 +202,7 @@ type grouping struct {
 	// than fewRepeats times in those it feeds: each Func of a long chain begins a strip
 	// with more rows than the one that reads it.
 	sparing bool
-	// channels makes all of a few channels at a time.
+	// channels makes all of a few channels at a time, and inlines what they have in common.
 	channels bool
 	// planes has tiles of one channel.
 	planes bool
@@ -330,7 +330,7 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 			p.even(f, rows)
 		}
 		fewOnes := g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f) && !scattered(sp, f)
-		if !sp.OnlyRoot(f) && (fewOnes || g.inlined >= light && isLight(sp, f)) {
+		if !sp.OnlyRoot(f) && (fewOnes || g.channels && p.inChannels(f) || g.inlined >= light && isLight(sp, f)) {
 			p.preferInline(f)
 		} else {
 			times[f] = 0

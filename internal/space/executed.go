@@ -41,17 +41,38 @@ func (sp *Space) anew(levels []level, c *Nest) float64 {
 	return 1
 }
 
+// countTogether finds how many of the calls of each consumer are executed (consumer.executed):
+// a point that all channels call is computed once where these are unrolled.
+func (sp *Space) countTogether() {
+	for f := range sp.nodes {
+		for i := range sp.nodes[f].consumers {
+			c := &sp.nodes[f].consumers[i]
+			channels := 1.0
+			extents := sp.Extents(c.fn, c.idx)
+			for l, loop := range sp.stages[c.stage].Loops {
+				if loop.Pure && loop.PureDim >= 0 && sp.Channels(c.fn, loop.PureDim) && !c.edge.Moves(l) {
+					channels *= float64(extents[l])
+				}
+			}
+			c.executed = c.edge.Executed()
+			if channels > 1 {
+				c.executed = min(c.executed, float64(c.edge.Distinct())/channels)
+			}
+		}
+	}
+}
+
 // callsIn counts the calls of a Func that an innermost level makes for one point, and how
 // many of them are executed on average: all, unless Options.Executed.
 func (sp *Space) callsIn(n *Nest, to *node) (calls int64, executed float64) {
 	for _, e := range to.consumers {
 		if e.stage == n.stageNumber() {
 			calls += int64(e.edge.Calls)
-			executed += e.edge.Executed()
+			executed += e.executed
 		}
 		if in, ok := n.inlined(e.fn); ok {
 			calls += in.Calls * int64(e.edge.Calls)
-			executed += in.Executed * e.edge.Executed()
+			executed += in.Executed * e.executed
 		}
 	}
 	if !sp.o.Executed {

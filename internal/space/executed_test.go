@@ -2,9 +2,11 @@ package space
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 )
 
@@ -99,5 +101,26 @@ func TestSlidIsCountedOnce(t *testing.T) {
 	}
 	if math.Abs(calls/(6*points)-1) > 0.005 {
 		t.Errorf("%g calls of luma for %g points that have six each", calls, points)
+	}
+}
+
+// What all channels of a point call is computed once for them; what a share of the channels
+// calls, or each at another point, is not called less often for that.
+func TestCallsTogether(t *testing.T) {
+	for _, c := range []struct {
+		golden, name    string
+		calls, together float64
+	}{
+		{"formulas.h21", "slope_x", 5, 1},
+		{"formulas.h21", "product", 2002.0 / 1001, 2002.0 / 1001},
+		{"shares.h21", "third", 100, 100},
+		{"shares.h21", "half", 150, 100},
+		{"unsharp.h21", "gain", 3, 1},
+	} {
+		sp := newSpace(t, pipelinetest.Described(t, c.golden), Defaults(2))
+		f := slices.IndexFunc(sp.p.Funcs, func(f pipeline.Func) bool { return f.Name == c.name })
+		if calls, together := sp.CallsPerPoint(f), sp.CallsTogether(f); math.Abs(calls-c.calls) > 0.01 || math.Abs(together-c.together) > 0.01 {
+			t.Errorf("%s of %s is called %g times and %g times together", c.name, c.golden, calls, together)
+		}
 	}
 }

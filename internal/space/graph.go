@@ -143,6 +143,16 @@ func (sp *Space) CallsPerPoint(f int) float64 {
 	return calls / points(sp.root.bounds(f).computed())
 }
 
+// CallsTogether is CallsPerPoint where all channels of a point of those that call f are made
+// together (see Channels): what all of them call counts once.
+func (sp *Space) CallsTogether(f int) float64 {
+	calls := 0.0
+	for _, c := range sp.nodes[f].consumers {
+		calls += c.executed * points(sp.root.bounds(c.fn).Loops(c.idx))
+	}
+	return calls / points(sp.root.bounds(f).computed())
+}
+
 // Upstream lists the scheduled Funcs that f reads, directly or not, in order.
 func (sp *Space) Upstream(f int) []int {
 	all := sp.newSet()
@@ -161,6 +171,14 @@ func (sp *Space) Upstream(f int) []int {
 // Chosen says whether Func f, or one that it reads point for point, has a formula of its
 // own for each point of dimension dim (pipeline.Loop.Chooses).
 func (sp *Space) Chosen(f, dim int) bool { return sp.nodes[f].chosen[dim] }
+
+// Channels holds for a dimension of f that is short enough to be unrolled whole: of up to four
+// points, or of up to sixteen where each of them has a formula of its own.
+func (sp *Space) Channels(f, dim int) bool {
+	const few, many = 4, 16
+	extent := extent(sp.root.bounds(f).Computed(dim))
+	return extent <= few || extent <= many && sp.Chosen(f, dim)
+}
 
 // findChosen marks such dimensions.
 func (sp *Space) findChosen() {

@@ -73,6 +73,9 @@ type consumer struct {
 	fn, idx int // Func, index of its stage
 	stage   int // number of the stage
 	edge    *pipeline.Edge
+	// executed is how many of the calls a point makes on average where the channels of the
+	// consumer are made together (see Channels).
+	executed float64
 }
 
 // stage is one stage of one Func; stages are numbered across the pipeline.
@@ -328,6 +331,7 @@ func (sp *Space) derive() {
 		sp.stages[i].shared = sp.findShared(&sp.stages[i])
 	}
 	sp.findChosen()
+	sp.countTogether()
 	sp.packed = sp.isPacked()
 }
 
