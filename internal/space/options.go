@@ -32,8 +32,9 @@ type Options struct {
 	Recompute float64
 
 	// Executed has Recompute count what is executed, not what loops and calls say: what
-	// slides once, and a call that only some points make, as their channel or the parity
-	// of their row has it, for those. Default true; Adams turns it off.
+	// slides once, a call that only some points make, as their channel or the parity of
+	// their row has it, for those, and a call that all channels of a point make once for
+	// them. Default true; Adams turns it off.
 	Executed bool
 
 	// InlinedCalls bounds code size: how often one Func may be inlined into one
