@@ -63,7 +63,7 @@ type Server struct {
 	nextID  int64
 	waiting map[int64]chan *answer
 	early   map[int64]*Failure // of candidates that died while nobody asked
-	err     error              // set once the server is gone
+	err     *Failure           // set once the server is gone
 	gone    chan struct{}
 	sizes   int // of the reference
 }
@@ -170,6 +170,16 @@ func (s *Server) end(err error) {
 		s.err = infra("the fork server ended: %v", err)
 		close(s.gone)
 	}
+}
+
+// Ended says why the server is gone; nil while it is there.
+func (s *Server) Ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		return nil
+	}
+	return errors.New(s.err.Message)
 }
 
 // Close ends the server, all its candidates and their files.

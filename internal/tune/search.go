@@ -250,9 +250,15 @@ func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
 	return strategy.Observe([]search.Outcome{o})
 }
 
-// take stores a measurement before anything is built on it.
+// take stores a measurement before anything is built on it. What could not be measured because
+// the fork server is gone is none, and nothing else can be measured then.
 func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) error {
 	r := m.result
+	if r.Status == measure.InfraFailed {
+		if err := t.server.Ended(); err != nil {
+			return fmt.Errorf("%w; what was measured is in %s: the same command goes on from there", err, t.o.DB)
+		}
+	}
 	if r.Status == measure.TimedOut {
 		t.tallyOf(m.candidate).late.Add(1)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -198,6 +199,33 @@ func TestRefusedUnrollsAreSaidOnce(t *testing.T) {
 	}
 	if len(said) > 0 && !strings.Contains(said[0], "set HL_PERMIT_FAILED_UNROLL=1") {
 		t.Errorf("said %q", said[0])
+	}
+}
+
+// Where the fork server was killed the search ends and says where it can go on, in place of
+// going through its budget with candidates that nobody measures.
+func TestServerIsGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	u := served(t, bridge.Options{Path: "../../apps/sobel/sobel_generator.cpp"})
+	u.o.DB = "kept.db"
+	if err := u.server.Ended(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(u.server.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for u.server.Ended() == nil { // it is noticed as soon as the pipe from it ends
+		time.Sleep(time.Millisecond)
+	}
+	r, err := u.screener().Measure(t.Context(), schedule.Schedule{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = u.take(t.Context(), deaf{}, measured{result: r})
+	if err == nil || !strings.Contains(err.Error(), "fork server ended") || !strings.Contains(err.Error(), u.o.DB) {
+		t.Errorf("%v: %v", r.Status, err)
 	}
 }
 
