@@ -148,7 +148,5 @@ func (j *Jacobian) looksUp(loops []int) bool {
 
 // movesWith holds where loads move with one of these loops.
 func (j *Jacobian) movesWith(loops []int) bool {
-	return slices.ContainsFunc(loops, func(i int) bool {
-		return slices.ContainsFunc(j.Coeffs, func(row []Rational) bool { return row[i].Moves() })
-	})
+	return slices.ContainsFunc(loops, j.Moves)
 }

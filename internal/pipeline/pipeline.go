@@ -193,9 +193,7 @@ func (e *Edge) Executed() float64 {
 
 // Moves says whether any coordinate of any of the calls moves with a loop of the consumer.
 func (e *Edge) Moves(loop int) bool {
-	return slices.ContainsFunc(e.Jacobians, func(j Jacobian) bool {
-		return slices.ContainsFunc(j.Coeffs, func(row []Rational) bool { return row[loop].Moves() })
-	})
+	return slices.ContainsFunc(e.Jacobians, func(j Jacobian) bool { return j.Moves(loop) })
 }
 
 // Distinct is how many of the calls go to points of their own, as far as is known.
@@ -248,6 +246,11 @@ type Jacobian struct {
 	// Offsets holds, for each load sharing the derivative, the constant part of
 	// its coordinates where they are affine; null where they are not.
 	Offsets [][]int64 `json:"offsets,omitempty"`
+}
+
+// Moves says whether any coordinate of the loads moves with a loop of the consumer.
+func (j *Jacobian) Moves(loop int) bool {
+	return slices.ContainsFunc(j.Coeffs, func(row []Rational) bool { return row[loop].Moves() })
 }
 
 // Rational is a derivative, not always in lowest terms; Den 0 says that it is not

@@ -238,8 +238,7 @@ func (p *plan) channels(funcs []int) bool {
 // together, not once each: inlined where these are unrolled it is computed once.
 func (p *plan) inChannels(f int) bool {
 	readers := p.sp.Readers(f)
-	return len(readers) == 1 && p.place[readers[0].Func].Kind == space.Compute && p.sp.CanInline(f) && !scattered(p.sp, f) &&
-		p.sp.CallsTogether(f) <= 1+1e-9 // thirds of a point add up to a little more
+	return len(readers) == 1 && p.place[readers[0].Func].Kind == space.Compute && p.sp.CallsTogether(f) <= oneCall
 }
 
 // chainBlock gives all Funcs, or those of a chain, blocks of so many rows, or of all their

@@ -282,12 +282,15 @@ func isSlight(sp *space.Space, f int) bool {
 // scattered holds for what a stage reads that writes where the data say.
 func scattered(sp *space.Space, f int) bool { return slices.ContainsFunc(sp.Readers(f), sp.Scatters) }
 
+// oneCall is one call for each point: thirds of one add up to a little more.
+const oneCall = 1 + 1e-9
+
 // once holds for what is called once, or by one stage once for each point that they have,
 // which inlining does not compute more often, unless that is inlined in its turn where it is
 // called more often; and not what would be computed point by point there (see isLight).
 func once(sp *space.Space, f int) bool {
 	readers := sp.Readers(f)
-	if scattered(sp, f) || sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > 1+1e-9) { // thirds of a point add up to a little more
+	if scattered(sp, f) || sp.Calls(f) != 1 && (len(readers) != 1 || sp.CallsPerPoint(f) > oneCall) {
 		return false
 	}
 	return !slices.ContainsFunc(readers, func(r space.Reader) bool {
@@ -329,8 +332,10 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 			}
 			p.even(f, rows)
 		}
-		fewOnes := g.inlined == few && alone && times[f] <= fewTimes && sp.CanInline(f) && !scattered(sp, f)
-		if !sp.OnlyRoot(f) && (fewOnes || g.channels && p.inChannels(f) || g.inlined >= light && isLight(sp, f)) {
+		fits := sp.CanInline(f) && !scattered(sp, f)
+		fewOnes := fits && g.inlined == few && alone && times[f] <= fewTimes
+		common := fits && g.channels && p.inChannels(f)
+		if !sp.OnlyRoot(f) && (fewOnes || common || g.inlined >= light && isLight(sp, f)) {
 			p.preferInline(f)
 		} else {
 			times[f] = 0

@@ -207,12 +207,12 @@ func (c *factoring) tables(loop int) (many int64, entries []bool) {
 			continue
 		}
 		for k := range st.Edges[e].Jacobians {
-			coeffs := st.Edges[e].Jacobians[k].Coeffs
-			if !slices.ContainsFunc(coeffs, func(row []pipeline.Rational) bool { return row[loop].Moves() }) {
+			j := &st.Edges[e].Jacobians[k]
+			if !j.Moves(loop) {
 				continue
 			}
 			many = min(c.sp.Tables(from), TablesAtOnce)
-			for d, row := range coeffs {
+			for d, row := range j.Coeffs {
 				for i := range row {
 					entries[i] = entries[i] || within[d] && row[i].Moves()
 				}

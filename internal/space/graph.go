@@ -136,19 +136,21 @@ func (sp *Space) CallsBy(f int) []int {
 // f computes nothing twice, as where two by two points of it make one. A call that only
 // some points make, as their channel has it, counts for those.
 func (sp *Space) CallsPerPoint(f int) float64 {
-	calls := 0.0
-	for _, c := range sp.nodes[f].consumers {
-		calls += c.edge.Executed() * points(sp.root.bounds(c.fn).Loops(c.idx))
-	}
-	return calls / points(sp.root.bounds(f).computed())
+	return sp.perPoint(f, func(c consumer) float64 { return c.edge.Executed() })
 }
 
 // CallsTogether is CallsPerPoint where all channels of a point of those that call f are made
 // together (see Channels): what all of them call counts once.
 func (sp *Space) CallsTogether(f int) float64 {
+	return sp.perPoint(f, func(c consumer) float64 { return c.executed })
+}
+
+// perPoint is how often each point of f is called on average, by how many calls a point of a
+// consumer makes.
+func (sp *Space) perPoint(f int, by func(c consumer) float64) float64 {
 	calls := 0.0
 	for _, c := range sp.nodes[f].consumers {
-		calls += c.executed * points(sp.root.bounds(c.fn).Loops(c.idx))
+		calls += by(c) * points(sp.root.bounds(c.fn).Loops(c.idx))
 	}
 	return calls / points(sp.root.bounds(f).computed())
 }

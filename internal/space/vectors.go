@@ -236,8 +236,7 @@ func isDenseIn(j *pipeline.Jacobian, row, loop int) bool {
 
 // strides holds where a load moves with a loop, but not in dimension row, as far as is known.
 func strides(j *pipeline.Jacobian, row, loop int) bool {
-	moved := func(row []pipeline.Rational) bool { return row[loop].Moves() }
-	return slices.ContainsFunc(j.Coeffs, moved) && !(has(j, row) && j.Coeffs[row][loop].Num != 0)
+	return j.Moves(loop) && !(has(j, row) && j.Coeffs[row][loop].Num != 0)
 }
 
 // has says whether what is loaded has that dimension, which a scalar has not, and -1 is not.
