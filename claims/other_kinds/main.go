@@ -5,9 +5,9 @@
 // in whatever order, or of those a while before, rows of a sparse matrix, tables that are
 // looked up, pictures that are turned, slices that are shifted, grids within grids,
 // histograms of gradients, colours by a table, layers over volumes, steps of a decoder,
-// long lists of few values, pixels of many), a third of a minute from nothing ends in a
-// schedule that computes the right thing and is faster in geometric mean than one written by
-// hand.
+// long lists of few values, pixels of many, windows of few terms), a third of a minute from
+// nothing ends in a schedule that computes the right thing and is faster in geometric mean than
+// one written by hand.
 // Usage: other_kinds [flags].
 package main
 
@@ -32,6 +32,7 @@ var kinds = []struct{ file, names string }{
 	{"sums_generator.cpp", "volume,sparse_columns,winograd,decode_step"},
 	{"lists_generator.cpp", "skin,inverses"},
 	{"planes_generator.cpp", "background,kernels"},
+	{"windows_generator.cpp", "correlation,depthwise7,responses,fit"},
 }
 
 func main() {

@@ -139,7 +139,7 @@ func sized(s *space.State) (*space.State, bool) {
 
 // vectors are the ways to make vectors of other than their natural length: none where
 // points diverge, shorter ones, ones that add up several products at once, and ones
-// along the reduction.
+// along the reduction; and to have reductions unrolled around them.
 func vectors(s *space.State) []*space.State {
 	var out []*space.State
 	sp := s.Space()
@@ -152,6 +152,9 @@ func vectors(s *space.State) []*space.State {
 		}
 		for _, lanes := range sp.Across(f) {
 			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Across, Factor: lanes})))
+		}
+		for _, terms := range sp.Terms(f) {
+			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Terms, Factor: terms})))
 		}
 		for _, lanes := range append(sp.Shorter(f), 0) {
 			for _, dot := range append(sp.Dots(f), 0) {

@@ -631,6 +631,35 @@ public:
     }
 };
 
+// The strongest of eight filters of three by two, and which it is.
+class Responses : public Generator<Responses> {
+public:
+    Input<Buffer<float, 2>> input{"input"};
+    Input<Buffer<float, 3>> bank{"bank"};
+    Output<Buffer<float, 2>> output{"output"};
+    Output<Buffer<uint8_t, 2>> which{"which"};
+
+    void generate() {
+        const int filters = 8;
+        Var x("x"), y("y"), k("k");
+        RDom r(0, 3, 0, 2, "r");
+        Func response("response"), best("best");
+        response(x, y, k) += bank(k, r.x, r.y) * input(x + r.x, y + r.y);
+        Expr most = response(x, y, 0), at = cast<uint8_t>(0);
+        for (int i = 1; i < filters; i++) {
+            at = select(response(x, y, i) > most, cast<uint8_t>(i), at);
+            most = max(most, response(x, y, i));
+        }
+        best(x, y) = {most, at};
+        output(x, y) = best(x, y)[0];
+        which(x, y) = best(x, y)[1];
+        input.set_estimates({{0, 18}, {0, 5}});
+        bank.set_estimates({{0, filters}, {0, 3}, {0, 2}});
+        output.set_estimates({{0, 16}, {0, 4}});
+        which.set_estimates({{0, 16}, {0, 4}});
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Rounded, rounded)
@@ -661,3 +690,4 @@ HALIDE_REGISTER_GENERATOR(Unbounded, unbounded)
 HALIDE_REGISTER_GENERATOR(MissingEstimates, missing_estimates)
 HALIDE_REGISTER_GENERATOR(AlreadyScheduled, already_scheduled)
 HALIDE_REGISTER_GENERATOR(Corners, corners)
+HALIDE_REGISTER_GENERATOR(Responses, responses)

@@ -178,6 +178,7 @@ func (x *Extractor) leastPoints(st *stage) float64 {
 // by point (space.Scalar) have vectors of one lane, and where vectors are of several
 // shorter ones (space.Lanes) or add up several products at once (space.Dot) there are as
 // many more or fewer of them; vectors along a reduction (space.Across) end in a scalar each.
+// What is unrolled of reductions (space.Terms) counts for the stage that has them.
 func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	funcs := s.Placed()
 	x.prepare(s.Root())
@@ -225,6 +226,8 @@ func otherVectors(sp *space.Space, ft *Schedule, d space.Decision, stage int) {
 		ft[NumScalars] += ft[NumVectors] // each is added up in the end
 	case d.Kind == space.Dot && sp.Dot(d.Func, stage, d.Factor):
 		ft[NumVectors] /= float64(d.Factor)
+	case d.Kind == space.Terms && sp.UnrollsTerms(d.Func, stage):
+		ft[UnrolledLoopExtent] = max(1, ft[UnrolledLoopExtent]) * float64(d.Factor)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 //
 //   - A narrower type is only looked up at places that are computed, as the bytes of a table
 //     are, which come one by one.
+//   - A narrower type is only chosen beside a wider one, as of the largest of several values the
+//     place, in a tuple.
 //   - Most of what a stage loads is looked up. Its vectors then have as many lanes as its widest
 //     type fills, whatever else is read or written in rows.
 //   - A stage writes where the data say, lane by lane, along one of its loops over points. Its
@@ -100,7 +102,7 @@ func (s *Stage) mostlyLooksUp(loops []int) bool {
 }
 
 // onlyLooksUp holds where all that a stage of fn, which has these loops over points, does with
-// numbers of so many bits is to look them up.
+// numbers of so many bits is to look them up, or to choose one in a tuple.
 func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, loops []int, bits int) bool {
 	if fn.BytesPerPoint*8 <= int64(bits) {
 		return false // as narrow as what is stored
@@ -113,7 +115,7 @@ func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, loops []int, bits int) bool 
 		for k, b := range featureBits {
 			n := int(st.Features[row*len(FeatureTypes)+k])
 			switch {
-			case b != bits || n == 0:
+			case b != bits || n == 0 || len(fn.Types) > 1 && isChoosing(name):
 			case name == "op_image_call" || name == "op_func_call":
 				loads += n
 			default:
@@ -135,6 +137,11 @@ func (p *Pipeline) onlyLooksUp(fn *Func, st *Stage, loops []int, bits int) bool 
 		}
 	}
 	return loads == 0 // the others are of Funcs with several values
+}
+
+// isChoosing holds for what a place is kept with beside the value that is there.
+func isChoosing(op string) bool {
+	return slices.Contains([]string{"op_const", "op_cast", "op_select", "op_let"}, op)
 }
 
 // looksUp holds where loads lie at computed places, and not side by side along any of these

@@ -62,3 +62,21 @@ func TestLookupsOfFewChannels(t *testing.T) {
 		}
 	}
 }
+
+// What is chosen beside a wider value, the number of the strongest filter, gives no vector its
+// length; the same bytes added up do.
+func TestChosenDoesNotCount(t *testing.T) {
+	for _, name := range []string{"responses.h19", "responses.h21"} {
+		p := pipelinetest.Described(t, name)
+		f := slices.IndexFunc(p.Funcs, func(fn pipeline.Func) bool { return fn.Name == "best" })
+		natural := p.VectorBits() / 32
+		if got := p.WithOwnLanes(points(p, 64)).Funcs[f].VectorSize; got != natural {
+			t.Errorf("%s: vectors have %d lanes, want %d", name, got, natural)
+		}
+		add := slices.Index(pipeline.FeatureRows[:], "op_add")
+		p.Funcs[f].Stages[0].Features[add*len(pipeline.FeatureTypes)+slices.Index(pipeline.FeatureTypes[:], "uint8")]++
+		if got := p.WithOwnLanes(points(p, 64)).Funcs[f].VectorSize; got != 4*natural {
+			t.Errorf("%s: of bytes that are added up vectors have %d lanes, want %d", name, got, 4*natural)
+		}
+	}
+}

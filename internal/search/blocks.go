@@ -118,11 +118,11 @@ func (p *plan) sums(funcs []int) bool {
 			continue
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-		vectors := int64(2)
+		vectors := min(2, p.sumsLimit(f))
 		if p.sp.Factored(f, p.vector(f)) {
 			vectors = max(1, p.pointsAlong(f)/p.sp.Lanes(f, last, p.vector(f)))
 		}
-		factor := doubled(loops[0].extent, p.sp.UnrollLimit(f, last)/vectors)
+		factor := doubled(loops[0].extent, p.sumsLimit(f)/vectors)
 		p.unroll(f, p.vector(f), vectors)
 		p.unroll(f, loops[0].dim, factor)
 		if task := slices.Clone(p.tasks[f].Task); task != nil {
@@ -145,8 +145,15 @@ func (p *plan) rowSums(funcs []int) {
 			continue
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-		p.unroll(f, dim, doubled(p.pointsAlong(f)/p.sp.Lanes(f, last, dim), p.sp.UnrollLimit(f, last)))
+		p.unroll(f, dim, doubled(p.pointsAlong(f)/p.sp.Lanes(f, last, dim), p.sumsLimit(f)))
 	}
+}
+
+// sumsLimit is how many vectors of sums of f are in registers at most, where a point of a tuple
+// has several.
+func (p *plan) sumsLimit(f int) int64 {
+	fn := &p.sp.Pipeline().Funcs[f]
+	return max(1, p.sp.UnrollLimit(f, len(fn.Stages)-1)/int64(len(fn.Types)))
 }
 
 // doubled is the largest power of two that divides a loop and is at most so much, 1 at least.
@@ -190,22 +197,37 @@ func (p *plan) sumsTile(f int, owner space.Reader) (space.Place, bool) {
 	}
 	along := stages[0].PureLoop(vector)
 	tile := p.sp.Extents(owner.Func, 0)
+	// Each point may be made of several, as of what many filters have of it.
+	limit := p.sumsLimit(f) / max(1, volume(p.sp.Extents(f, 0))/volume(tile))
 	for i := range tile {
 		if i == along {
-			tile[i] = min(tile[i], 2*p.sp.Lanes(owner.Func, 0, vector))
+			tile[i] = min(tile[i], min(2, max(1, limit))*p.sp.Lanes(owner.Func, 0, vector))
 		} else {
 			tile[i] = 1
 		}
 	}
-	last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-	tile[stages[0].PureLoop(loops[0].dim)] = doubled(loops[0].extent, p.sp.UnrollLimit(f, last)/2)
+	tile[stages[0].PureLoop(loops[0].dim)] = doubled(loops[0].extent, limit/2)
 	place := space.Place{Func: owner.Func, Stage: 0, Tile: tile}
 	for _, l := range loops[1:] {
-		if i := stages[0].PureLoop(l.dim); p.sp.Repeats(f, place) > mostRepeats && l.extent%2 == 0 {
+		i := stages[0].PureLoop(l.dim)
+		switch {
+		case p.sp.Repeats(f, place) <= mostRepeats:
+		case p.sp.Channels(owner.Func, l.dim):
+			tile[i] = l.extent
+		case l.extent%2 == 0:
 			tile[i] = 2
 		}
 	}
 	return place, p.sp.Repeats(f, place) <= mostRepeats
+}
+
+// volume is how many points so many iterations of loops are.
+func volume(extents []int64) int64 {
+	n := int64(1)
+	for _, e := range extents {
+		n *= e
+	}
+	return n
 }
 
 // wholeTasks makes tasks of whole tiles of a place, where it has tasks.

@@ -37,6 +37,7 @@ var moves = []move{
 	{"dot", (*mover).dot},
 	{"across", (*mover).across},
 	{"interchange", (*mover).interchange},
+	{"terms", (*mover).terms},
 	{"size", (*mover).size},
 }
 

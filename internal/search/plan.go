@@ -38,7 +38,7 @@ func planOf(base, s *space.State) *plan {
 			p.tasks[d.Func] = d
 		case space.Block:
 			p.blocks[d.Func] = append(p.blocks[d.Func], d)
-		case space.Scalar, space.Lanes, space.Dot, space.Across, space.Interchange:
+		case space.Scalar, space.Lanes, space.Dot, space.Across, space.Interchange, space.Terms:
 			p.say(d.Func, d.Kind, d.Factor)
 		case space.Slice:
 			p.slice = d

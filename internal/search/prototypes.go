@@ -42,6 +42,13 @@ func Prototypes(sp *space.Space) []Candidate {
 		g.channels = g.channels && p.channels(p.realised())
 		add(name+g.String(), p)
 	}
+	// termed adds a plan, and what unrolling short reductions makes of it.
+	termed := func(name string, p *plan) {
+		add(name, p)
+		if p.terms() {
+			add(name+"-terms", p)
+		}
+	}
 	// What compiles soon and cannot be very slow comes first, then what most often is good.
 	add("root-light", everyRoot(sp, true))
 	slid := func(g grouping) *plan {
@@ -61,6 +68,17 @@ func Prototypes(sp *space.Space) []Candidate {
 		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
 		{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},
 	}
+	inTiles := func() {
+		for _, rows := range []int64{0, 8} {
+			if p, ok := inRegisters(sp, grouping{inlined: light, rows: rows}); ok {
+				p.sized = true
+				termed(fmt.Sprintf("registers-%d", rows), p)
+			}
+		}
+	}
+	if everyRoot(sp, false).terms() { // a window's few terms are added up where they are wanted
+		inTiles()
+	}
 	planes := grouping{inlined: light, rows: 8, planes: true}
 	if p, columns := tiled(sp, planes, 32, 64); columns && p.sums(p.realised()) {
 		add(fmt.Sprintf("columns-64%v-sums", planes), p)
@@ -70,18 +88,13 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	if p := everyRoot(sp, true); p.sums(p.realised()) {
 		p.sized = true // updates have whole blocks of loops that are all there is then
-		add("root-light-sums", p)
+		termed("root-light-sums", p)
 	}
 	if p := everyRoot(sp, true); p.turn() && p.sums(p.realised()) {
 		p.sized = true
 		add("root-light-turned-sums", p)
 	}
-	for _, rows := range []int64{0, 8} {
-		if p, ok := inRegisters(sp, grouping{inlined: light, rows: rows}); ok {
-			p.sized = true
-			add(fmt.Sprintf("registers-%d", rows), p)
-		}
-	}
+	inTiles()
 	registers := grouping{rows: 8, registers: true}
 	if p, columns := tiled(sp, registers, 1, 64); columns {
 		add(fmt.Sprintf("columns-64%v", registers), p)

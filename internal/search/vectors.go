@@ -43,6 +43,11 @@ func (m *mover) interchange(from, _ *space.State) (*space.State, bool) {
 	return m.vectors(from, space.Interchange, factorless((*space.Space).Interchanges))
 }
 
+// terms unrolls reductions of one Func, or none of them any more.
+func (m *mover) terms(from, _ *space.State) (*space.State, bool) {
+	return m.vectors(from, space.Terms, (*space.Space).Terms)
+}
+
 // vectors says something else of one Func that something of that Kind can be said of: one
 // of the factors that there are for it, or nothing.
 func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.Space, int) []int64) (*space.State, bool) {
@@ -147,6 +152,18 @@ func (p *plan) enoughLanes(f int) int64 {
 		}
 	}
 	return enough
+}
+
+// terms has all Funcs unroll their short reductions. False where none has any.
+func (p *plan) terms() bool {
+	done := false
+	for _, f := range p.realised() {
+		if terms := p.sp.Terms(f); len(terms) > 0 {
+			p.say(f, space.Terms, terms[len(terms)-1])
+			done = true
+		}
+	}
+	return done
 }
 
 // across has all Funcs add up along rows that can, as many at once as they can. False where

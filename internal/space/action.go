@@ -37,6 +37,9 @@ const (
 	// Interchange has the reductions of a Func's updates around what no level cuts of their
 	// loops over points, in place of inside these. It is no action either.
 	Interchange
+	// Terms unrolls so many iterations of the reductions of a Func's updates, around what
+	// Block unrolls of its points. It is no action either.
+	Terms
 	// Sized gives everything a second version for the estimated sizes. It is said of the
 	// output, and is no action either.
 	Sized
@@ -64,6 +67,8 @@ func (k Kind) String() string {
 		return "across"
 	case Interchange:
 		return "interchange"
+	case Terms:
+		return "terms"
 	case Sized:
 		return "sized"
 	}

@@ -130,6 +130,27 @@ func (sp *Space) slidesCleanly(l *Nest, f int) bool {
 	return clean
 }
 
+// jumps holds where f is computed anew in each iteration of level l, which moves it by several
+// points, all that it holds, and is made of what slides over l: stored around the loop it saves
+// nothing, but has Halide begin the loop an iteration early, and what it is made of another one
+// before that, before an input's start perhaps.
+func (sp *Space) jumps(l *Nest, f int) bool {
+	if l.IsRoot() || sp.o.Unchecked || !sp.nodes[f].spills || slices.Contains(l.StoreAt, f) {
+		return false
+	}
+	moves, saves := false, false
+	l.eachStep(f, func(_ int, step, overlap int64) {
+		moves, saves = moves || step > 1, saves || step > 0 && overlap > 0
+	})
+	if !moves || saves {
+		return false
+	}
+	of := sp.Upstream(f)
+	return slices.ContainsFunc(l.Children, func(c *Nest) bool {
+		return slices.Contains(of, c.Func) && !slices.Contains(l.StoreAt, c.Func) && l.lead(c.Func) > 0
+	})
+}
+
 // parallelise puts the loops of f, which is at root, cut into tasks, in the place
 // of those that are there: one level a stage.
 func (sp *Space) parallelise(root *Nest, f int, tasks []*Nest) *Nest {

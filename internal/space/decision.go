@@ -38,8 +38,8 @@ type Decision struct {
 	Task []int64
 	// Dim and Factor say, for Block, of which dimension how many iterations are unrolled
 	// (how many vectors, along the vector's). Dim says, for Slice, along which dimension;
-	// Factor, for Lanes, how many, for Dot how many iterations are added up at once, and for
-	// Across how many are a vector.
+	// Factor, for Lanes, how many, for Dot how many iterations are added up at once, for
+	// Across how many are a vector, and for Terms how many are unrolled.
 	Dim    int
 	Factor int64
 
@@ -84,8 +84,8 @@ func (s *State) Trace() []Decision {
 // most. The slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes, Dot, Across and
-// Interchange, by Func and Kind, one of each at most. The slice is shared.
+// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes, Dot, Across,
+// Interchange and Terms, by Func and Kind, one of each at most. The slice is shared.
 func (s *State) Vectors() []Decision { return s.vectors }
 
 // vectorsOf is the Factor of the decision of a Kind about the vectors of f, 1 where it has

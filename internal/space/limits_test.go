@@ -169,3 +169,30 @@ func TestLargestAllocation(t *testing.T) {
 		}
 	}
 }
+
+// What moves by all that it holds is not stored around a loop over which something that it reads
+// slides, where an input may be read before its start: harris's sums of products move by the two
+// rows that an iteration is of, and the gradients that they read by two of four.
+func TestWindowsThatJump(t *testing.T) {
+	for _, name := range []string{"harris.h19", "harris.h21"} {
+		sp := newSpace(t, pipelinetest.Described(t, name), Defaults(2))
+		traces := func(rows int) string {
+			var b strings.Builder
+			b.WriteString("output compute root vector x\noutput tasks [1536,80]\n")
+			for f, n := range sp.nodes {
+				if sp.Scheduled(f) && !n.Output {
+					fmt.Fprintf(&b, "%s compute output [1536,%d] store output [1536,80] vector x\n", n.Name, rows)
+				}
+			}
+			return b.String()
+		}
+		for rows, slides := range map[int]bool{1: true, 2: false} {
+			got := stateOf(t, sp, traces(rows)).Schedule().String()
+			for f, want := range map[string]bool{"grad_x": true, "luma": true, "xx_sum": slides} {
+				if strings.Contains(got, f+".store_at(output, y)") != want {
+					t.Errorf("%s, %d rows: %s slides: %v\n%s", name, rows, f, !want, got)
+				}
+			}
+		}
+	}
+}

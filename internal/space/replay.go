@@ -65,7 +65,7 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Sized:
 			_, sized = sp.Sizable()
 			besides = true
-		case Scalar, Lanes, Dot, Across, Interchange:
+		case Scalar, Lanes, Dot, Across, Interchange, Terms:
 			vectors, besides = put(vectors, d, func(d *Decision) int { return int(d.Kind) }), true
 		default:
 			wanted[d.Func].place = d

@@ -65,6 +65,7 @@ type node struct {
 	shorter     []int64   // see Shorter
 	dots        []int64   // see Dots
 	across      []int64   // see Across
+	terms       []int64   // see Terms
 	chosen      []bool    // see Chosen, by dimension
 }
 
@@ -312,6 +313,11 @@ func (sp *Space) derive() {
 		n.divergent = n.findDivergent()
 		n.shorter = n.findShorter(bits)
 		n.dots = sp.findDots(f)
+		for s := range n.Stages {
+			n.terms = append(n.terms, sp.findTerms(f, s)...)
+		}
+		slices.Sort(n.terms)
+		n.terms = slices.Compact(n.terms)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]

@@ -19,6 +19,7 @@ import (
 //	grid scalar
 //	convolved lanes 16
 //	convolved dot 2
+//	filtered terms 9
 //	harris sized
 //
 // A place is a stage, as the description names it, and what one iteration of the
@@ -56,7 +57,7 @@ func (sp *Space) FormatDecision(d Decision) string {
 		return fmt.Sprintf("%s %s %d", head, word(n.Args[d.Dim]), d.Factor)
 	case Slice:
 		return head + " " + word(n.Args[d.Dim])
-	case Lanes, Dot, Across:
+	case Lanes, Dot, Across, Terms:
 		return fmt.Sprintf("%s %d", head, d.Factor)
 	}
 	return head
@@ -157,10 +158,15 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 		}
 	case "interchange":
 		d.Kind = Interchange
+	case "terms":
+		d.Kind = Terms
+		if d.Factor, err = parseFactor(r, "number of iterations to unroll"); err != nil {
+			return d, err
+		}
 	case "sized":
 		d.Kind = Sized
 	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, across, interchange, sized", verb)
+		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, across, interchange, terms, sized", verb)
 	}
 	if r.peek() != "" {
 		return d, fmt.Errorf("%q is too much", r.peek())

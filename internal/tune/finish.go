@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *ra
 		built[i], err = t.server.Build(ctx, bridge.BuildRequest{Schedule: schedules[i], Check: t.o.Protocol.Check(0, t.o.Threads)})
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, t.gone()); err != nil {
 		return nil, nil, err
 	}
 	var racers []measure.Racer
@@ -166,7 +167,8 @@ func (t *tuner) raceInServer(ctx context.Context, o measure.RaceOptions, rng *ra
 		}
 	}
 	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
-	return t.race(ctx, o, rng, racers, raced)
+	race, raced, err := t.race(ctx, o, rng, racers, raced)
+	return race, raced, cmp.Or(t.gone(), err)
 }
 
 // manyLate is after how many schedules with a version for the estimated sizes that took too
@@ -310,8 +312,8 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			}
 		}
 		if err := exact.check(ctx, s); err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
+			if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
+				return nil, end
 			}
 			leave(err)
 			continue

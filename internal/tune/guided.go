@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,8 +131,8 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 			t.best = []ranked{{candidate: c}}
 			return nil
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
+			return end
 		}
 		t.events.note("left out: schedule %s: %v", c.Schedule.HashString(), err)
 	}

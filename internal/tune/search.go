@@ -255,8 +255,8 @@ func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
 func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) error {
 	r := m.result
 	if r.Status == measure.InfraFailed {
-		if err := t.server.Ended(); err != nil {
-			return fmt.Errorf("%w; what was measured is in %s: the same command goes on from there", err, t.o.DB)
+		if err := t.gone(); err != nil {
+			return err
 		}
 	}
 	if r.Status == measure.TimedOut {

@@ -287,6 +287,15 @@ type tally struct {
 	late   atomic.Int64 // so many took too long
 }
 
+// gone says where a search whose fork server is gone goes on, and why it is; nil while it is
+// there. Nothing that fails then says anything about a schedule.
+func (t *tuner) gone() error {
+	if err := t.server.Ended(); err != nil {
+		return fmt.Errorf("%w; what was measured is in %s: the same command goes on from there", err, t.o.DB)
+	}
+	return nil
+}
+
 // tallyOf is the one that a candidate counts in.
 func (t *tuner) tallyOf(c search.Candidate) *tally {
 	if t.o.asksModel() && c.Origin == t.o.Search {

@@ -203,12 +203,13 @@ func TestRefusedUnrollsAreSaidOnce(t *testing.T) {
 }
 
 // Where the fork server was killed the search ends and says where it can go on, in place of
-// going through its budget with candidates that nobody measures.
+// going through its budget with candidates that nobody measures, or of finishing as if none of
+// the best could be built.
 func TestServerIsGone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with a real Halide")
 	}
-	u := served(t, bridge.Options{Path: "../../apps/sobel/sobel_generator.cpp"})
+	u := served(t, bridge.Options{Path: "../../apps/softmax/softmax_generator.cpp"})
 	u.o.DB = "kept.db"
 	if err := u.server.Ended(); err != nil {
 		t.Fatal(err)
@@ -223,9 +224,14 @@ func TestServerIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = u.take(t.Context(), deaf{}, measured{result: r})
-	if err == nil || !strings.Contains(err.Error(), "fork server ended") || !strings.Contains(err.Error(), u.o.DB) {
-		t.Errorf("%v: %v", r.Status, err)
+	taken := u.take(t.Context(), deaf{}, measured{result: r})
+	finalists := []schedule.Schedule{{}}
+	_, raced := u.raceFinalists(t.Context(), finalists)
+	_, built := u.buildWinner(t.Context(), finalists, t.TempDir())
+	for what, err := range map[string]error{"taken": taken, "raced": raced, "built": built} {
+		if err == nil || !strings.Contains(err.Error(), "fork server ended") || !strings.Contains(err.Error(), u.o.DB) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

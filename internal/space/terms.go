@@ -1,0 +1,111 @@
+package space
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/protuner/protuner/internal/pipeline"
+)
+
+// Which reductions are unrolled. Adams et al. unroll loops over points alone. Where the taps of
+// a filter are a reduction and that is unrolled around a block of sums, what the block's points
+// read in common is loaded once, as where the algorithm has the taps written out.
+
+// A loop of longTerms iterations is unrolled at most, manyTerms iterations of all together, and
+// termsAtOnce for all points of a block and all that is inlined there: code grows by each.
+const (
+	longTerms   = 16
+	manyTerms   = 64
+	termsAtOnce = 256
+)
+
+// Terms are how many iterations of its reductions updates of f can have unrolled, by a
+// decision of the Kind Terms: those of the innermost short loop, of the innermost two, and so
+// on. The slice is shared.
+func (sp *Space) Terms(f int) []int64 { return sp.nodes[f].terms }
+
+// UnrollsTerms says whether a stage of f has any to unroll.
+func (sp *Space) UnrollsTerms(f, stage int) bool { return len(sp.findTerms(f, stage)) > 0 }
+
+// findTerms finds what one stage can have.
+func (sp *Space) findTerms(f, s int) []int64 {
+	st := &sp.stages[sp.nodes[f].first+s]
+	if slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.Ragged }) {
+		return nil // no two points have as many
+	}
+	bounds := sp.root.bounds(f).Loops(s)
+	iterations := make([]int64, len(st.Loops))
+	for i, l := range st.Loops {
+		switch {
+		case l.Pure:
+			iterations[i] = 1
+		case bounds[i].Constant:
+			iterations[i] = extent(bounds[i])
+		}
+	}
+	var out []int64
+	st.short(iterations, manyTerms, func(_ int, terms int64) { out = append(out, terms) })
+	return out
+}
+
+// short goes over loops of so many iterations, innermost first, of which 1 stands for what is
+// no reduction and 0 for one whose number is not known, and takes the short reductions that are
+// so many together at most, with how many they are by then. No loop goes inside another that is
+// not taken where their order counts.
+func (st *stage) short(iterations []int64, most int64, take func(loop int, terms int64)) {
+	terms := int64(1)
+	for i, n := range iterations {
+		switch {
+		case n == 1:
+		case n > 0 && n <= longTerms && terms*n <= most:
+			terms *= n
+			take(i, terms)
+		case st.ordered:
+			return
+		}
+	}
+}
+
+// terms unrolls reductions inside the other loops of a group, the innermost one around
+// vectors, where the state has it so and nothing else is computed in them, around its points
+// that are unrolled.
+func (w *writer) terms(n *Nest, group []loopVar) {
+	most, ok := w.state.vectorsOf(n.Func, Terms)
+	innermost := n
+	if !n.Innermost {
+		innermost = n.innerLevel()
+	}
+	if !ok || w.interchanges(n) || !w.sp.UnrollsTerms(n.Func, n.Stage) || len(n.StoreAt) > 0 || !n.Innermost && len(n.Children) > 1 {
+		return
+	}
+	code := int64(1)
+	for _, in := range innermost.Inlined {
+		code += in.Calls
+	}
+	iterations := make([]int64, len(group))
+	for i, v := range group {
+		switch {
+		case !v.there || v.pure:
+			iterations[i] = 1
+			if v.unrolled {
+				code *= v.extent
+			}
+		case v.constant && !v.parallel && !v.vector && !v.inside:
+			iterations[i] = v.extent
+		}
+	}
+	st := &w.sp.stages[n.stageNumber()]
+	st.short(iterations, min(most, termsAtOnce/code), func(loop int, _ int64) { group[loop].unrolled = true })
+	slices.SortStableFunc(group, func(a, b loopVar) int { return cmp.Compare(fromVector(&a), fromVector(&b)) })
+}
+
+// fromVector is 0 for unrolled points, 1 for unrolled reductions and 2 for all other loops.
+func fromVector(v *loopVar) int {
+	switch {
+	case !v.there || !v.unrolled:
+		return 2
+	case v.pure:
+		return 0
+	}
+	return 1
+}
