@@ -147,14 +147,17 @@ func vectors(s *space.State) []*space.State {
 		if !sp.Scheduled(f) {
 			continue
 		}
+		say := func(kind space.Kind, factor int64) {
+			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: kind, Factor: factor})))
+		}
 		if len(sp.Divergent(f)) > 0 {
-			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Scalar})))
+			say(space.Scalar, 0)
 		}
 		for _, lanes := range sp.Across(f) {
-			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Across, Factor: lanes})))
+			say(space.Across, lanes)
 		}
 		for _, terms := range sp.Terms(f) {
-			out = append(out, replayed(s, append(s.Trace(), space.Decision{Func: f, Kind: space.Terms, Factor: terms})))
+			say(space.Terms, terms)
 		}
 		for _, lanes := range append(sp.Shorter(f), 0) {
 			for _, dot := range append(sp.Dots(f), 0) {

@@ -198,10 +198,10 @@ func (p *plan) sumsTile(f int, owner space.Reader) (space.Place, bool) {
 	along := stages[0].PureLoop(vector)
 	tile := p.sp.Extents(owner.Func, 0)
 	// Each point may be made of several, as of what many filters have of it.
-	limit := p.sumsLimit(f) / max(1, volume(p.sp.Extents(f, 0))/volume(tile))
+	limit := max(1, p.sumsLimit(f)/max(1, volume(p.sp.Extents(f, 0))/volume(tile)))
 	for i := range tile {
 		if i == along {
-			tile[i] = min(tile[i], min(2, max(1, limit))*p.sp.Lanes(owner.Func, 0, vector))
+			tile[i] = min(tile[i], min(2, limit)*p.sp.Lanes(owner.Func, 0, vector))
 		} else {
 			tile[i] = 1
 		}

@@ -151,11 +151,7 @@ func (p *plan) dot() bool {
 	if !p.storeAlong(p.sp.Dotted) {
 		return false
 	}
-	for _, f := range p.realised() {
-		if dots := p.sp.Dots(f); len(dots) > 0 {
-			p.say(f, space.Dot, dots[len(dots)-1])
-		}
-	}
+	p.sayMost(space.Dot, p.sp.Dots)
 	return true
 }
 

@@ -76,7 +76,8 @@ func Prototypes(sp *space.Space) []Candidate {
 			}
 		}
 	}
-	if everyRoot(sp, false).terms() { // a window's few terms are added up where they are wanted
+	windows := everyRoot(sp, false).terms()
+	if windows { // their few terms are added up where they are wanted
 		inTiles()
 	}
 	planes := grouping{inlined: light, rows: 8, planes: true}
@@ -94,7 +95,9 @@ func Prototypes(sp *space.Space) []Candidate {
 		p.sized = true
 		add("root-light-turned-sums", p)
 	}
-	inTiles()
+	if !windows {
+		inTiles()
+	}
 	registers := grouping{rows: 8, registers: true}
 	if p, columns := tiled(sp, registers, 1, 64); columns {
 		add(fmt.Sprintf("columns-64%v", registers), p)

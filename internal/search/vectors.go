@@ -155,24 +155,19 @@ func (p *plan) enoughLanes(f int) int64 {
 }
 
 // terms has all Funcs unroll their short reductions. False where none has any.
-func (p *plan) terms() bool {
-	done := false
-	for _, f := range p.realised() {
-		if terms := p.sp.Terms(f); len(terms) > 0 {
-			p.say(f, space.Terms, terms[len(terms)-1])
-			done = true
-		}
-	}
-	return done
-}
+func (p *plan) terms() bool { return p.sayMost(space.Terms, p.sp.Terms) }
 
 // across has all Funcs add up along rows that can, as many at once as they can. False where
 // none can.
-func (p *plan) across() bool {
+func (p *plan) across() bool { return p.sayMost(space.Across, p.sp.Across) }
+
+// sayMost says of all Funcs that something of that Kind can be said of the last, largest factor
+// that there is for it. False where there are none.
+func (p *plan) sayMost(kind space.Kind, factors func(f int) []int64) bool {
 	done := false
 	for _, f := range p.realised() {
-		if lanes := p.sp.Across(f); len(lanes) > 0 {
-			p.say(f, space.Across, lanes[len(lanes)-1])
+		if all := factors(f); len(all) > 0 {
+			p.say(f, kind, all[len(all)-1])
 			done = true
 		}
 	}

@@ -91,7 +91,7 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 		if n.Stage == 0 {
 			p := &w.places[n.Func]
 			p.realised, p.vector, p.compute = true, n.VectorDim, here
-			if p.levels[0] = parent; w.sp.jumps(parent, n.Func) {
+			if p.levels[0] = parent; w.sp.jumps(parent, n) {
 				p.store, p.levels[1] = p.compute, parent
 			}
 			p.stack = w.sp.bytes(n.Func, parent) < float64(w.sp.o.StackBytes) && depth > 2
@@ -102,9 +102,8 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 		switch {
 		case w.sumsAcross(st, n):
 		case n.VectorLoop < 0:
-			outer := len(st.vars) - len(w.sp.stages[num].Loops)
-			w.block(st, n)
-			w.terms(n, st.vars[:len(st.vars)-outer])
+			loops := w.block(st, n)
+			w.terms(n, st.vars[:loops])
 		case !w.onePoint(n):
 			st.vectorised().vectorise = true
 			w.longerVectors(st, n, parent)
@@ -231,8 +230,7 @@ func (w *writer) shorten(s *stageLoops, n, parent *Nest) {
 		}
 		return
 	}
-	slides := func(c *Nest) bool { return c.Func != parent.Func && !slices.Contains(parent.StoreAt, c.Func) }
-	if !slices.ContainsFunc(parent.Children, slides) {
+	if !slices.ContainsFunc(parent.Children, parent.slides) {
 		return
 	}
 	if parent.stands(n.Func) {
@@ -357,16 +355,16 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			v.extent = size
 		}
 	}
-	outer := len(s.vars) - len(group)
 	switch {
 	case !child.Innermost:
 	case w.toItsEnd(n, child):
 		s.sumInside(group)
-	case w.interchanges(n) || !w.unroll(s, len(group), w.sp.UnrollLimit(n.Func, n.Stage)):
-		w.block(s, n)
-		fallthrough
 	default:
-		w.terms(n, s.vars[:len(s.vars)-outer])
+		loops := len(group)
+		if w.interchanges(n) || !w.unroll(s, loops, w.sp.UnrollLimit(n.Func, n.Stage)) {
+			loops = w.block(s, n)
+		}
+		w.terms(n, s.vars[:loops])
 	}
 	return group
 }

@@ -12,12 +12,13 @@ import "slices"
 // factored into are a block anyway, if that is not too much with the others: there are as many
 // as hide how long one addition takes. Reductions are inside what is left of the loops over
 // points, as nearly always they are already: only with all of a block's points in registers is
-// it one. A decision of the Kind Interchange has them around.
-func (w *writer) block(s *stageLoops, n *Nest) {
-	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
-		return
-	}
+// it one. A decision of the Kind Interchange has them around. The number of loops, of blocks and
+// of the level, is returned.
+func (w *writer) block(s *stageLoops, n *Nest) int {
 	st := &w.sp.stages[n.stageNumber()]
+	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
+		return len(st.Loops)
+	}
 	var inner []loopVar
 	for _, b := range w.blocks(s, n) {
 		for i := range st.Loops {
@@ -48,6 +49,7 @@ func (w *writer) block(s *stageLoops, n *Nest) {
 		w.tables(n, group)
 	}
 	s.vars = slices.Insert(s.vars, 0, inner...)
+	return len(inner) + len(st.Loops)
 }
 
 // blocks are what the state says of the stage's Func, and where that is nothing all points of

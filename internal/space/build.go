@@ -130,24 +130,22 @@ func (sp *Space) slidesCleanly(l *Nest, f int) bool {
 	return clean
 }
 
-// jumps holds where f is computed anew in each iteration of level l, which moves it by several
-// points, all that it holds, and is made of what slides over l: stored around the loop it saves
+// jumps holds where child slides over level l, whose iterations move it by several points, all
+// that it holds, and is made of what slides over l as well: stored around the loop it saves
 // nothing, but has Halide begin the loop an iteration early, and what it is made of another one
 // before that, before an input's start perhaps.
-func (sp *Space) jumps(l *Nest, f int) bool {
-	if l.IsRoot() || sp.o.Unchecked || !sp.nodes[f].spills || slices.Contains(l.StoreAt, f) {
+func (sp *Space) jumps(l, child *Nest) bool {
+	if sp.o.Unchecked || !l.slides(child) || !sp.nodes[child.Func].spills || l.lead(child.Func) > 0 {
 		return false
 	}
-	moves, saves := false, false
-	l.eachStep(f, func(_ int, step, overlap int64) {
-		moves, saves = moves || step > 1, saves || step > 0 && overlap > 0
-	})
-	if !moves || saves {
+	moves := false
+	l.eachStep(child.Func, func(_ int, step, _ int64) { moves = moves || step > 1 })
+	if !moves {
 		return false
 	}
-	of := sp.Upstream(f)
+	of := sp.Upstream(child.Func)
 	return slices.ContainsFunc(l.Children, func(c *Nest) bool {
-		return slices.Contains(of, c.Func) && !slices.Contains(l.StoreAt, c.Func) && l.lead(c.Func) > 0
+		return slices.Contains(of, c.Func) && l.slides(c) && l.lead(c.Func) > 0
 	})
 }
 

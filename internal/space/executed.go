@@ -29,7 +29,7 @@ func (sp *Space) anew(levels []level, c *Nest) float64 {
 		return 1
 	}
 	in := levels[len(levels)-1]
-	if in.n.IsRoot() || c.Func == in.n.Func || slices.Contains(in.n.StoreAt, c.Func) {
+	if !in.n.slides(c) {
 		return 1
 	}
 	for _, l := range slices.Backward(levels) {

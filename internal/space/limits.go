@@ -123,7 +123,7 @@ func (sp *Space) mixes(n *Nest) []int {
 	early := sp.newSet()
 	any := false
 	for i, c := range n.Children {
-		if c.Func == n.Func || slices.Contains(n.StoreAt, c.Func) || !sp.nodes[c.Func].spills {
+		if !n.slides(c) || !sp.nodes[c.Func].spills {
 			continue
 		}
 		if leads[i] = n.lead(c.Func); leads[i] > 0 {

@@ -62,6 +62,12 @@ func (n *Nest) IsRoot() bool { return n.Func < 0 }
 // Reads reports whether anything in here reads Func f.
 func (n *Nest) Reads(f int) bool { return n.reads.has(f) }
 
+// slides holds where child, a level in n, is of a Func that is computed in n's iterations and
+// stored further out, which nothing at root is.
+func (n *Nest) slides(child *Nest) bool {
+	return child.Func != n.Func && !n.IsRoot() && !slices.Contains(n.StoreAt, child.Func)
+}
+
 // stageNumber is the number of the level's stage, -1 at the root.
 func (n *Nest) stageNumber() int { return n.site.stage }
 
@@ -118,8 +124,7 @@ func (sp *Space) seal(n *Nest) *Nest {
 	n.slid, n.early = false, nil
 	for _, c := range n.Children {
 		n.reads.union(c.reads)
-		// Nothing is computed at root and stored elsewhere.
-		n.slid = n.slid || c.slid || c.Func != n.Func && !n.IsRoot() && !slices.Contains(n.StoreAt, c.Func)
+		n.slid = n.slid || c.slid || n.slides(c)
 		n.early = append(n.early, c.early...)
 	}
 	if n.slid && !sp.o.Unchecked {

@@ -88,6 +88,7 @@ type stage struct {
 	ordered  bool   // its reduction loops must keep their order
 	unrolled int64  // vectors at most, see Options.SumsLimit
 	dots     [2]int // see dotLoop, by dotFactors
+	terms    bool   // it has reductions to unroll, see Terms
 	across   int    // the loop that can be a vector by itself, see Across; -1 for none
 	along    []int  // the Func's dimension that a loop runs along, -1 for none; see findAlong
 	shared   int    // the reduction loop that can be cut into tasks inside others, -1 for none; see findShared
@@ -313,11 +314,7 @@ func (sp *Space) derive() {
 		n.divergent = n.findDivergent()
 		n.shorter = n.findShorter(bits)
 		n.dots = sp.findDots(f)
-		for s := range n.Stages {
-			n.terms = append(n.terms, sp.findTerms(f, s)...)
-		}
-		slices.Sort(n.terms)
-		n.terms = slices.Compact(n.terms)
+		n.terms = sp.findTerms(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
 		n := &sp.nodes[f]

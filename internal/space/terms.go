@@ -25,27 +25,34 @@ const (
 func (sp *Space) Terms(f int) []int64 { return sp.nodes[f].terms }
 
 // UnrollsTerms says whether a stage of f has any to unroll.
-func (sp *Space) UnrollsTerms(f, stage int) bool { return len(sp.findTerms(f, stage)) > 0 }
+func (sp *Space) UnrollsTerms(f, stage int) bool { return sp.stages[sp.nodes[f].first+stage].terms }
 
-// findTerms finds what one stage can have.
-func (sp *Space) findTerms(f, s int) []int64 {
-	st := &sp.stages[sp.nodes[f].first+s]
-	if slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.Ragged }) {
-		return nil // no two points have as many
-	}
-	bounds := sp.root.bounds(f).Loops(s)
-	iterations := make([]int64, len(st.Loops))
-	for i, l := range st.Loops {
-		switch {
-		case l.Pure:
-			iterations[i] = 1
-		case bounds[i].Constant:
-			iterations[i] = extent(bounds[i])
-		}
-	}
+// findTerms finds them, and which stages of f have any.
+func (sp *Space) findTerms(f int) []int64 {
+	n := &sp.nodes[f]
 	var out []int64
-	st.short(iterations, manyTerms, func(_ int, terms int64) { out = append(out, terms) })
-	return out
+	for s := range n.Stages {
+		st := &sp.stages[n.first+s]
+		if slices.ContainsFunc(st.Loops, func(l pipeline.Loop) bool { return l.Ragged }) {
+			continue // no two points have as many
+		}
+		bounds := sp.root.bounds(f).Loops(s)
+		iterations := make([]int64, len(st.Loops))
+		for i, l := range st.Loops {
+			switch {
+			case l.Pure:
+				iterations[i] = 1
+			case bounds[i].Constant:
+				iterations[i] = extent(bounds[i])
+			}
+		}
+		st.short(iterations, manyTerms, func(_ int, terms int64) {
+			st.terms = true
+			out = append(out, terms)
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // short goes over loops of so many iterations, innermost first, of which 1 stands for what is
@@ -70,12 +77,13 @@ func (st *stage) short(iterations []int64, most int64, take func(loop int, terms
 // vectors, where the state has it so and nothing else is computed in them, around its points
 // that are unrolled.
 func (w *writer) terms(n *Nest, group []loopVar) {
+	st := &w.sp.stages[n.stageNumber()]
 	most, ok := w.state.vectorsOf(n.Func, Terms)
 	innermost := n
 	if !n.Innermost {
 		innermost = n.innerLevel()
 	}
-	if !ok || w.interchanges(n) || !w.sp.UnrollsTerms(n.Func, n.Stage) || len(n.StoreAt) > 0 || !n.Innermost && len(n.Children) > 1 {
+	if !ok || w.interchanges(n) || !st.terms || len(n.StoreAt) > 0 || len(n.Children) > 1 {
 		return
 	}
 	code := int64(1)
@@ -94,7 +102,6 @@ func (w *writer) terms(n *Nest, group []loopVar) {
 			iterations[i] = v.extent
 		}
 	}
-	st := &w.sp.stages[n.stageNumber()]
 	st.short(iterations, min(most, termsAtOnce/code), func(loop int, _ int64) { group[loop].unrolled = true })
 	slices.SortStableFunc(group, func(a, b loopVar) int { return cmp.Compare(fromVector(&a), fromVector(&b)) })
 }
