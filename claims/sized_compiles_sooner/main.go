@@ -1,5 +1,5 @@
 // Claim: of a schedule with a version for the estimated sizes that version alone, which is
-// what a search compiles and times (docs/space.md, "One size apart"), compiles sooner than
+// what a search compiles and times (docs/beyond.md, "One size apart"), compiles sooner than
 // the schedule without, and runs at least as fast: in geometric mean over schedules of
 // each app that a search begins with, both in the fork server.
 //

@@ -11,7 +11,7 @@ import (
 const tableBytes = 16 << 10
 
 // TablesAtOnce is how many of them people would have. Eight of hist's rows at a time are 2.3
-// times as fast as one, and four 1.2 times (docs/space.md).
+// times as fast as one, and four 1.2 times (docs/space-trials.md).
 const TablesAtOnce = 8
 
 // Tables is how many points of f, in a table of each of which one of its updates counts, are
