@@ -66,6 +66,7 @@ type tuneCmd struct {
 	Measure        bool          `help:"Measure schedules. With =false the model's best is handed back: checked, not timed (--search is then protuner unless given)." default:"true" negatable:""`
 	Restructure    bool          `help:"Also try to factor reductions, so that they can be vectorised or run in parallel, to clone cheap Funcs, and to copy inputs that are read over and over." default:"true" negatable:""`
 	Specialize     bool          `help:"Also try schedules with a second version for exactly the estimated sizes; other sizes are computed too, but may be slower than without." default:"true" negatable:""`
+	Polish         bool          `help:"Also optimise the numbers of the fastest schedule by Bayesian optimisation, late in the budget." default:"true" negatable:""`
 	Weights        string        `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	Budget         time.Duration `help:"Time for proposing and measuring schedules." default:"5m"`
 	Trials         int           `help:"Most schedules to measure, those of earlier runs counted; 0 for no bound." placeholder:"N"`
@@ -89,7 +90,7 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 		return err
 	}
 	o.Search, o.Budget, o.Trials, o.Seed, o.DB = c.Search, c.Budget, c.Trials, c.Seed, c.DB
-	o.Weights, o.Unmeasured, o.Restructure, o.Specialize = c.Weights, !c.Measure, c.Restructure, c.Specialize
+	o.Weights, o.Unmeasured, o.Restructure, o.Specialize, o.Polish = c.Weights, !c.Measure, c.Restructure, c.Specialize, c.Polish
 	o.Out, o.Function, o.Emit = c.Out, c.Function, c.Emit
 	c.set(&o)
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}

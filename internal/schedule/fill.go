@@ -51,6 +51,26 @@ func (t Template) Fill(values map[string]int64) (Schedule, error) {
 	return s, s.Validate()
 }
 
+// Read gives the values that make s of the template; false where none do.
+func (t Template) Read(s Schedule) (map[string]int64, bool) {
+	if len(s.Directives) != len(t.schedule.Directives) {
+		return nil, false
+	}
+	values := make(map[string]int64, len(t.Holes))
+	for _, h := range t.Holes {
+		d := s.Directives[h.position]
+		if len(d.Ints) == 0 {
+			return nil, false
+		}
+		values[h.Name] = d.Ints[0]
+		if h.Role == TasksRole {
+			values[h.Name] = ceilDiv(t.tasks[h.Name].extent, max(1, d.Ints[0]))
+		}
+	}
+	made, err := t.Fill(values)
+	return values, err == nil && made.Hash() == s.Hash()
+}
+
 // number gives what stands in the directive for a hole's value: the value, or for
 // a number of tasks the factor that makes so many, as large as what is split off
 // inside it needs.

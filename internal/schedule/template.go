@@ -46,8 +46,8 @@ const (
 // Template is a complete schedule whose numbers are holes. It is immutable.
 // Constraints are comparisons over hole names, in the syntax of BaCO's scenario
 // files; the original values meet every one of them. Numbers that say what is
-// computed or promise something about it (bound, align_bounds, bound_storage, ...)
-// are no holes.
+// computed or promise something about it (bound, align_bounds, bound_storage, the
+// splits that rfactor takes, ...) are no holes.
 type Template struct {
 	Holes       []Hole   `json:"holes"`
 	Constraints []string `json:"constraints"`
@@ -73,7 +73,7 @@ type taskSplit struct {
 // compute_with shared.
 func Open(s Schedule, extents func(fn string, stage int, loop string) (int64, bool)) Template {
 	o := &opener{t: Template{schedule: s, tasks: map[string]taskSplit{}}, extents: extents,
-		loops: map[stageKey]map[string]*loopNode{}, names: map[int]string{}, taken: map[string]bool{}, joined: map[int]bool{}}
+		loops: map[stageKey]map[string]*loopNode{}, names: map[int]string{}, taken: map[string]bool{}, joined: map[int]bool{}, structure: len(s.Structure())}
 	pairs := twins(s)
 	for _, twin := range pairs {
 		o.joined[twin[0]], o.joined[twin[1]] = true, true
@@ -121,8 +121,10 @@ type opener struct {
 	loops   map[stageKey]map[string]*loopNode
 	splits  map[int]splitMarks // by position of the split
 	joined  map[int]bool       // splits, by position, whose factor another stage shares
-	names   map[int]string     // of holes, by position
-	taken   map[string]bool    // names of holes
+	// structure is how many directives say which Funcs there are.
+	structure int
+	names     map[int]string  // of holes, by position
+	taken     map[string]bool // names of holes
 }
 
 func (o *opener) loop(d Directive, name string) *loopNode {
@@ -262,6 +264,15 @@ const (
 func (o *opener) split(i int, d Directive) {
 	old := o.loop(d, d.Vars[0]).extent
 	value := d.Ints[0]
+	if i < o.structure {
+		outer := extent{}
+		if n, ok := o.bound(old); ok {
+			outer = extent{known: true, n: ceilDiv(n, value)}
+		}
+		o.set(d, &loopNode{extent: outer}, d.New[0], d.Vars[0])
+		o.set(d, &loopNode{extent: extent{known: true, n: value}}, d.New[1])
+		return
+	}
 	marks := o.splits[i]
 	most := max(freeRange, 4*value)
 	if bound, ok := o.bound(old); ok {

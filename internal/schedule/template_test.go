@@ -86,6 +86,9 @@ func checkTemplate(t testing.TB, s Schedule, tmpl Template) {
 	if again.Hash() != s.Hash() || !reflect.DeepEqual(again, s) {
 		t.Fatalf("the original values changed\n%sto\n%s", s, again)
 	}
+	if values, ok := tmpl.Read(s); !ok || !reflect.DeepEqual(values, tmpl.Values()) {
+		t.Fatalf("read %v, %v, of the schedule itself:\n%s", values, ok, s)
+	}
 	for _, h := range tmpl.Holes {
 		if h.Min > h.Value || h.Value > h.Max || h.Name != identifier(h.Name) {
 			t.Fatalf("hole %+v", h)
@@ -139,6 +142,9 @@ func TestFillSamples(t *testing.T) {
 			filled++
 			if err := other.Check(b); err != nil {
 				t.Fatalf("%s: %v", file, err)
+			}
+			if read, ok := tmpl.Read(other); !ok || !reflect.DeepEqual(read, values) {
+				t.Fatalf("%s: read %v, %v, of %v", file, read, ok, values)
 			}
 			for _, h := range tmpl.Holes {
 				if h.Role != TasksRole {

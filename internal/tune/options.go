@@ -37,6 +37,10 @@ type Options struct {
 	// Specialize also tries schedules with a second version for exactly the estimated sizes,
 	// where a pipeline can have one. Default true.
 	Specialize bool
+	// Polish optimises the numbers of the fastest schedule (factors, numbers of tasks) by
+	// Bayesian optimisation later in the budget, where the search asks the model. Default
+	// true.
+	Polish bool
 	// Unmeasured hands back the model's best without timing anything; it is checked all
 	// the same.
 	Unmeasured bool
@@ -90,7 +94,7 @@ type Options struct {
 // Defaults are the documented defaults.
 func Defaults() Options {
 	return Options{
-		Search: "protuner", Judge: true, Restructure: true, Specialize: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
+		Search: "protuner", Judge: true, Restructure: true, Specialize: true, Polish: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
 		Seeds:          append(slices.Clone(schedulers), earlier),
 		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},

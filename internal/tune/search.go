@@ -12,7 +12,6 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
-	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -36,13 +35,20 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	strategy, err := t.strategy(ctx, stop, t.o.Trials > 0 && len(past) >= t.o.Trials)
+	known := 0
+	spent := func() float64 {
+		share := float64(time.Since(started)) / float64(t.o.Budget)
+		if t.o.Trials > 0 {
+			share = max(share, float64(known+t.report.Measured)/float64(t.o.Trials))
+		}
+		return share
+	}
+	strategy, err := t.strategy(ctx, stop, t.o.Trials > 0 && len(past) >= t.o.Trials, spent)
 	if err != nil {
 		return err
 	}
 	t.events.phase("searching")
-	known, err := t.recall(past, strategy)
-	if err != nil {
+	if known, err = t.recall(past, strategy); err != nil {
 		return err
 	}
 	if err := strategy.Observe(t.early); err != nil {
@@ -131,14 +137,15 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 
 // strategy makes the one asked for, which begins with the seeds, for each of the spaces.
 // One guided by the model evolves them and what it found, and judges by what was measured
-// what to measure next. Where the trials are spent, nobody is asked for more.
-func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) (search.Strategy, error) {
+// what to measure next, and has the numbers of the fastest polished later on. Where the trials
+// are done, nobody is asked for more; spent is the share of budget or trials that is.
+func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, done bool, spent func() float64) (search.Strategy, error) {
 	begin, err := t.seeds(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
 	var advised []advice // none where nobody is asked
-	if t.o.asksModel() && !spent {
+	if t.o.asksModel() && !done {
 		advised, err = t.askModel(ctx, stop)
 		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
 			t.events.note("%v; measuring from the start", err) // the default works with every Halide
@@ -168,7 +175,11 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, spent bool) 
 		}
 		strategies = append(strategies, search.NewEvolve(sp, random, o))
 	}
-	return search.NewBegun(begin, search.NewAlternatives(t.spaces, strategies)), nil
+	var found search.Strategy = search.NewBegun(begin, search.NewAlternatives(t.spaces, strategies))
+	if t.polishes() {
+		found = newPolisher(found, t.spaces, spent, Stream(t.o.Seed, "polish"))
+	}
+	return found, nil
 }
 
 // recall gives the strategy what earlier runs measured under this key.
@@ -216,10 +227,7 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 // offers holds where the pipeline may be structured as the schedule has it, and have a version
 // for the estimated sizes if it has one.
 func (t *tuner) offers(s schedule.Schedule) bool {
-	head := schedule.Schedule{Directives: s.Structure()}.Hash()
-	return (t.specializes() || !s.Specializes()) && slices.ContainsFunc(t.spaces, func(sp *space.Space) bool {
-		return schedule.Schedule{Directives: sp.Structure()}.Hash() == head
-	})
+	return (t.specializes() || !s.Specializes()) && spaceOf(t.spaces, s) != nil
 }
 
 // observe learns from a measurement, a new one or one of an earlier run.

@@ -1,0 +1,81 @@
+package claim
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/protuner/protuner/internal/bench"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
+)
+
+// Pays is a claim that one of tune's options pays: over the apps named as arguments, by
+// default the suite's, what is found with it from nothing is faster in geometric mean than what
+// is found without, in the same time, by ahead-of-time builds raced in fresh processes, and on
+// none below least times as fast. set turns the option on or off. Flags are -budget, -seed and
+// -db, which keeps the databases, DIR/APP-with.db and DIR/APP-without.db, and goes on with
+// those that are there.
+func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
+	budget := flag.Duration("budget", 45*time.Second, "of each search")
+	seed := flag.Int64("seed", 1, "of everything random")
+	db := flag.String("db", "", "folder of databases, which stay there")
+	flag.Parse()
+	apps := flag.Args()
+	if len(apps) == 0 {
+		apps = bench.Suite
+	}
+	dir := TempDir()
+	if *db == "" {
+		*db = dir
+	}
+	ctx := Context()
+	rng := rand.New(rand.NewSource(*seed))
+	var ratios []float64
+	for _, name := range apps {
+		app := Open(ctx, name)
+		var racers []measure.Racer
+		for _, with := range []bool{false, true} {
+			o := tune.Defaults()
+			o.Generator.Path, o.DB = Source(name), filepath.Join(*db, name+"-without.db")
+			if with {
+				o.DB = filepath.Join(*db, name+"-with.db")
+			}
+			o.Budget, o.Seed, o.Seeds, o.Baselines = *budget, *seed, nil, nil
+			set(&o, with)
+			found := search(ctx, o)
+			sub := filepath.Join(dir, fmt.Sprintf("%s-%v", name, with))
+			Fail(os.Mkdir(sub, 0o755))
+			library, err := app.Ahead(ctx, found, sub)
+			Fail(err)
+			racers = append(racers, app.Fresh(ctx, library))
+		}
+		ro := measure.DefaultRaceOptions()
+		ro.Protocol = app.Protocol
+		race, err := ro.Run(ctx, rng, racers)
+		Fail(err)
+		app.Server.Close()
+		v := race.Compare(rng, 0, 1)
+		floor := race.NoiseFloor(rng)
+		ratios = append(ratios, v.Ratio.Value)
+		fmt.Printf("%-16s %.3f [%.3f, %.3f], by the fastest laps %.3f; the same twice %.3f [%.3f, %.3f]; %d rounds\n", name,
+			v.Ratio.Value, v.Ratio.Low, v.Ratio.High, v.Minima, floor.Value, floor.Low, floor.High, race.Rounds)
+	}
+	mean, worst := measure.GeometricMean(ratios), slices.Min(ratios)
+	Say(mean > 1 && worst >= least, "%s what is found is %.3fx as fast in geometric mean over %d apps, at least %.3fx", what, mean, len(ratios), worst)
+}
+
+// search is what tune hands out.
+func search(ctx context.Context, o tune.Options) schedule.Schedule {
+	r, err := tune.Run(ctx, o, tune.Events{}, nil)
+	Fail(err)
+	found, err := schedule.Parse(r.Schedule)
+	Fail(err)
+	return found
+}

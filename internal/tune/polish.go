@@ -1,0 +1,373 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/protuner/protuner/bayes"
+	bayesspace "github.com/protuner/protuner/bayes/space"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// polished is the origin of schedules whose numbers were optimised.
+const polished = "polish"
+
+// When numbers are polished, and how.
+const (
+	// polishFrom is the share of the budget after which every other proposal is polished.
+	polishFrom = 0.6
+	// polishLeast is how many schedules must have worked by then: where fewer do, each is
+	// better spent on another structure.
+	polishLeast = 32
+	// polishHoles is how many numbers are polished at a time. What a schedule of fifty Funcs
+	// has is more than the few dozen schedules that there is time for could tell apart.
+	polishHoles = 8
+	// polishPatience is after how many schedules that are no faster others are.
+	polishPatience = 10
+	// polishReach is how many times as large, or as small, a number may become at a time.
+	polishReach = 3
+)
+
+// polisher has another strategy find structures, and later in the budget takes turns with it
+// and optimises the numbers of the fastest (BaCO, docs/bayes.md): its schedule is opened as a
+// template, some of whose holes are parameters close to what they are. What was measured of
+// the same structure before, whoever proposed it, is known to the optimiser. A number may be
+// one that no decision of the space leads to, such as 20 rows.
+type polisher struct {
+	then   search.Strategy
+	spaces []*space.Space
+	spent  func() float64 // the share of the budget that is
+	rng    *rand.Rand
+
+	known  map[uint64]outcome // all outcomes, by the schedules' hashes
+	order  []uint64           // of them as they came
+	worked int                // so many of them
+	best   outcome
+	study  *study // nil until the best has one
+	turns  int
+}
+
+// outcome is what became of a schedule; seconds is 0 where it failed.
+type outcome struct {
+	schedule schedule.Schedule
+	shape    uint64 // of the schedule, whatever its numbers
+	seconds  float64
+}
+
+// study optimises some numbers of one structure.
+type study struct {
+	template schedule.Template
+	fixed    map[string]int64 // holes that stay
+	bayes    *bayes.Study
+	trials   map[uint64]int // those asked for, by the schedules' hashes
+	shape    uint64
+	best     float64 // seconds
+	idle     int     // so many outcomes since that was found
+}
+
+// newPolisher makes one for a search whose spaces these are.
+func newPolisher(then search.Strategy, spaces []*space.Space, spent func() float64, rng *rand.Rand) *polisher {
+	return &polisher{then: then, spaces: spaces, spent: spent, rng: rng, known: map[uint64]outcome{}}
+}
+
+// polishes says whether numbers are polished. A search that measures by itself (ProTuner's
+// cost+real) is left as the paper has it.
+func (t *tuner) polishes() bool {
+	return t.o.Polish && t.o.asksModel() && !search.Measures(t.o.Search)
+}
+
+// Propose implements search.Strategy.
+func (p *polisher) Propose(ctx context.Context, n int) ([]search.Candidate, error) {
+	var out []search.Candidate
+	for len(out) < n {
+		made, err := p.one(ctx)
+		if err != nil || len(made) == 0 {
+			return out, err
+		}
+		out = append(out, made...)
+	}
+	return out, nil
+}
+
+// one makes one candidate: a polished one where it is its turn, or where the other strategy
+// has no more.
+func (p *polisher) one(ctx context.Context) ([]search.Candidate, error) {
+	mine := false
+	if p.worked >= polishLeast && p.spent() >= polishFrom {
+		p.turns++
+		mine = p.turns%2 == 1
+	}
+	if mine {
+		if made, err := p.polish(ctx); err != nil || len(made) > 0 {
+			return made, err
+		}
+	}
+	made, err := p.then.Propose(ctx, 1)
+	if err != nil || len(made) > 0 || mine {
+		return made, err
+	}
+	return p.polish(ctx)
+}
+
+// Observe implements search.Strategy.
+func (p *polisher) Observe(outcomes []search.Outcome) error {
+	for _, o := range outcomes {
+		known := outcome{schedule: o.Candidate.Schedule, shape: shapeOf(o.Candidate.Schedule)}
+		if o.OK {
+			known.seconds = o.Seconds
+			p.worked++
+			if p.best.seconds == 0 || o.Seconds < p.best.seconds {
+				p.best = known
+			}
+		}
+		p.known[o.Candidate.Hash] = known
+		p.order = append(p.order, o.Candidate.Hash)
+		if err := p.study.tell(o.Candidate.Hash, known); err != nil {
+			return err
+		}
+	}
+	return p.then.Observe(outcomes)
+}
+
+// polish makes one schedule that was not measured yet; none where the fastest has no numbers
+// to polish.
+func (p *polisher) polish(ctx context.Context) ([]search.Candidate, error) {
+	for range polishPatience {
+		if p.best.seconds == 0 {
+			return nil, nil
+		}
+		if p.study == nil || p.study.shape != p.best.shape || p.study.idle >= polishPatience {
+			var err error
+			if p.study, err = p.open(ctx); p.study == nil {
+				return nil, err
+			}
+		}
+		s, err := p.study.ask(ctx, p.known)
+		if errors.Is(err, bayes.ErrExhausted) {
+			p.study = nil
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []search.Candidate{{Schedule: s, Origin: polished, Hash: s.Hash()}}, nil
+	}
+	return nil, nil
+}
+
+// open begins a study of the fastest schedule, of some of its numbers; nil where it has none
+// that could be others, or is of no space.
+func (p *polisher) open(ctx context.Context) (*study, error) {
+	sp := spaceOf(p.spaces, p.best.schedule)
+	if sp == nil {
+		return nil, nil
+	}
+	template := schedule.Open(p.best.schedule, extentsIn(sp))
+	st := &study{template: template, fixed: template.Values(), trials: map[uint64]int{}, shape: p.best.shape, best: p.best.seconds}
+	var params []bayesspace.Param
+	for _, i := range p.rng.Perm(len(template.Holes)) {
+		h := template.Holes[i]
+		if values := near(h); len(values) > 1 && len(params) < polishHoles {
+			params = append(params, bayesspace.Param{Name: h.Name, Type: bayesspace.Ordinal, Values: values, Log: true})
+			delete(st.fixed, h.Name)
+		}
+	}
+	if len(params) == 0 {
+		return nil, nil
+	}
+	var constraints []string
+	for _, c := range template.Constraints {
+		if text, open := fix(c, st.fixed); open {
+			constraints = append(constraints, text)
+		}
+	}
+	numbers, err := bayesspace.New(params, constraints...)
+	if err != nil {
+		return nil, fmt.Errorf("polishing schedule %s: %w", p.best.schedule.HashString(), err)
+	}
+	st.bayes, err = bayes.Open(ctx, numbers, bayes.Options{Seed: p.rng.Int63(), NoDefault: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, hash := range p.order {
+		o := p.known[hash]
+		if o.shape != st.shape {
+			continue
+		}
+		if c, ok := st.config(o.schedule); ok {
+			if err := st.bayes.Import(ctx, c, valued(o)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return st, nil
+}
+
+// ask makes a schedule that is not among the known ones.
+func (st *study) ask(ctx context.Context, known map[uint64]outcome) (schedule.Schedule, error) {
+	for {
+		trials, err := st.bayes.Ask(ctx, 1)
+		if err != nil {
+			return schedule.Schedule{}, err
+		}
+		values := st.template.Values()
+		for _, param := range st.bayes.Space().Params() {
+			values[param.Name] = int64(trials[0].Config.Int(param.Name))
+		}
+		s, err := st.template.Fill(values)
+		outcome := bayes.Failure(bayes.Lost, "it is being measured")
+		if err != nil {
+			outcome = bayes.Failure(bayes.Infeasible, err.Error())
+		} else if o, ok := known[s.Hash()]; ok { // several numbers of tasks come to one factor
+			outcome = valued(o)
+		} else if _, pending := st.trials[s.Hash()]; !pending {
+			st.trials[s.Hash()] = trials[0].ID
+			return s, nil
+		}
+		if err := st.bayes.Tell(ctx, trials[0].ID, outcome); err != nil {
+			return schedule.Schedule{}, err
+		}
+	}
+}
+
+// tell takes the outcome of a schedule, if it was asked for.
+func (st *study) tell(hash uint64, o outcome) error {
+	if st == nil {
+		return nil
+	}
+	id, ok := st.trials[hash]
+	if !ok {
+		return nil
+	}
+	delete(st.trials, hash)
+	st.idle++
+	if o.seconds > 0 && o.seconds < st.best {
+		st.best, st.idle = o.seconds, 0
+	}
+	return st.bayes.Tell(context.Background(), id, valued(o))
+}
+
+// config is the configuration that makes s, if one does.
+func (st *study) config(s schedule.Schedule) (bayesspace.Config, bool) {
+	values, ok := st.template.Read(s)
+	if !ok {
+		return bayesspace.Config{}, false
+	}
+	for name, v := range st.fixed {
+		if values[name] != v {
+			return bayesspace.Config{}, false
+		}
+	}
+	numbers := map[string]any{}
+	for _, param := range st.bayes.Space().Params() {
+		numbers[param.Name] = float64(values[param.Name])
+	}
+	c, err := st.bayes.Space().Parse(numbers)
+	return c, err == nil // out of reach otherwise
+}
+
+func valued(o outcome) bayes.Outcome {
+	if o.seconds > 0 {
+		return bayes.Value(o.seconds)
+	}
+	return bayes.Failure(bayes.Infeasible, "")
+}
+
+// near are the values close to a hole's own.
+func near(h schedule.Hole) []float64 {
+	low, high := ceilDiv(h.Value, polishReach), h.Value*polishReach
+	var out []float64
+	take := func(v int64) {
+		if v >= max(low, h.Min) && v <= min(high, h.Max) {
+			out = append(out, float64(v))
+		}
+	}
+	switch {
+	case h.Role == schedule.FoldRole: // a larger one only takes more memory
+		return nil
+	case len(h.Values) > 0:
+		for _, v := range h.Values {
+			take(v)
+		}
+	default:
+		for v := low; v <= high; v++ {
+			if v == h.Value || smooth(v) || h.Max%v == 0 {
+				take(v)
+			}
+		}
+	}
+	return out
+}
+
+// smooth holds for what tiles people write: products of 2, 3 and 5.
+func smooth(v int64) bool {
+	for _, d := range []int64{2, 3, 5} {
+		for v%d == 0 {
+			v /= d
+		}
+	}
+	return v == 1
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+
+var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// fix puts the values of holes that stay into a constraint; open says whether others are left.
+func fix(constraint string, fixed map[string]int64) (text string, open bool) {
+	text = identifier.ReplaceAllStringFunc(constraint, func(name string) string {
+		if v, ok := fixed[name]; ok {
+			return strconv.FormatInt(v, 10)
+		}
+		open = true
+		return name
+	})
+	return text, open
+}
+
+// shapeOf tells schedules apart by all but the numbers of their splits.
+func shapeOf(s schedule.Schedule) uint64 {
+	out := slices.Clone(s.Directives)
+	for i, d := range out {
+		if d.Op == schedule.Split {
+			out[i].Ints = []int64{1}
+		}
+	}
+	return schedule.Schedule{Directives: out}.Hash()
+}
+
+// spaceOf is the space of the pipeline as a schedule structures it; nil where there is none.
+func spaceOf(spaces []*space.Space, s schedule.Schedule) *space.Space {
+	head := schedule.Schedule{Directives: s.Structure()}.Hash()
+	i := slices.IndexFunc(spaces, func(sp *space.Space) bool {
+		return schedule.Schedule{Directives: sp.Structure()}.Hash() == head
+	})
+	if i < 0 {
+		return nil
+	}
+	return spaces[i]
+}
+
+// extentsIn gives the estimated extents of loops, as schedule.Open asks for them.
+func extentsIn(sp *space.Space) func(fn string, stage int, loop string) (int64, bool) {
+	p := sp.Pipeline()
+	return func(fn string, stage int, loop string) (int64, bool) {
+		f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == fn })
+		if f < 0 || !sp.Scheduled(f) || stage >= len(p.Funcs[f].Stages) {
+			return 0, false
+		}
+		i := slices.IndexFunc(p.Funcs[f].Stages[stage].Loops, func(l pipeline.Loop) bool { return l.Var == loop })
+		if i < 0 {
+			return 0, false
+		}
+		return sp.Extents(f, stage)[i], true
+	}
+}
