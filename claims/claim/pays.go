@@ -49,7 +49,7 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 			}
 			o.Budget, o.Seed, o.Seeds, o.Baselines = *budget, *seed, nil, nil
 			set(&o, with)
-			found := search(ctx, o)
+			found := handedOut(ctx, o)
 			sub := filepath.Join(dir, fmt.Sprintf("%s-%v", name, with))
 			Fail(os.Mkdir(sub, 0o755))
 			library, err := app.Ahead(ctx, found, sub)
@@ -71,8 +71,8 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 	Say(mean > 1 && worst >= least, "%s what is found is %.3fx as fast in geometric mean over %d apps, at least %.3fx", what, mean, len(ratios), worst)
 }
 
-// search is what tune hands out.
-func search(ctx context.Context, o tune.Options) schedule.Schedule {
+// handedOut is what tune hands out.
+func handedOut(ctx context.Context, o tune.Options) schedule.Schedule {
 	r, err := tune.Run(ctx, o, tune.Events{}, nil)
 	Fail(err)
 	found, err := schedule.Parse(r.Schedule)

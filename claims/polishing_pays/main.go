@@ -1,5 +1,5 @@
 // Claim: polishing pays: over apps, what `tune` finds where the numbers of the fastest schedule
-// are optimised late in the budget (docs/evolve.md, *Polish*) is faster in geometric mean than
+// are optimised late in the budget (docs/evolve.md, "Polish") is faster in geometric mean than
 // what evolution alone finds in the same time from nothing, by ahead-of-time builds raced in
 // fresh processes. Two searches of one app differ by more than polishing brings on most, so
 // that nothing is said of a single one.
