@@ -45,14 +45,17 @@ type polisher struct {
 	then   search.Strategy
 	spaces []*space.Space
 	spent  func() float64 // the share of the budget that is
+	note   func(format string, args ...any)
 	rng    *rand.Rand
 
 	known  map[uint64]outcome // all outcomes, by the schedules' hashes
 	order  []uint64           // of them as they came
+	asked  map[uint64]bool    // schedules that were proposed, by whomever
 	worked int                // so many of them
 	best   outcome
 	study  *study // nil until the best has one
 	turns  int
+	off    bool // the optimiser failed
 }
 
 // outcome is what became of a schedule; seconds is 0 where it failed.
@@ -74,8 +77,8 @@ type study struct {
 }
 
 // newPolisher makes one for a search whose spaces these are.
-func newPolisher(then search.Strategy, spaces []*space.Space, spent func() float64, rng *rand.Rand) *polisher {
-	return &polisher{then: then, spaces: spaces, spent: spent, rng: rng, known: map[uint64]outcome{}}
+func newPolisher(then search.Strategy, spaces []*space.Space, spent func() float64, note func(string, ...any), rng *rand.Rand) *polisher {
+	return &polisher{then: then, spaces: spaces, spent: spent, note: note, rng: rng, known: map[uint64]outcome{}, asked: map[uint64]bool{}}
 }
 
 // polishes says whether numbers are polished. A search that measures by itself (ProTuner's
@@ -92,7 +95,12 @@ func (p *polisher) Propose(ctx context.Context, n int) ([]search.Candidate, erro
 		if err != nil || len(made) == 0 {
 			return out, err
 		}
-		out = append(out, made...)
+		for _, c := range made {
+			if !p.asked[c.Hash] { // else the other came to the same, and it is being measured
+				p.asked[c.Hash] = true
+				out = append(out, c)
+			}
+		}
 	}
 	return out, nil
 }
@@ -106,15 +114,23 @@ func (p *polisher) one(ctx context.Context) ([]search.Candidate, error) {
 		mine = p.turns%2 == 1
 	}
 	if mine {
-		if made, err := p.polish(ctx); err != nil || len(made) > 0 {
-			return made, err
+		if made := p.polish(ctx); len(made) > 0 {
+			return made, nil
 		}
 	}
 	made, err := p.then.Propose(ctx, 1)
 	if err != nil || len(made) > 0 || mine {
 		return made, err
 	}
-	return p.polish(ctx)
+	return p.polish(ctx), ctx.Err()
+}
+
+// failed ends polishing where err is not the context's: a search goes on without it.
+func (p *polisher) failed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		p.off = true
+		p.note("numbers are not polished any more: %v", err)
+	}
 }
 
 // Observe implements search.Strategy.
@@ -128,39 +144,41 @@ func (p *polisher) Observe(outcomes []search.Outcome) error {
 				p.best = known
 			}
 		}
-		p.known[o.Candidate.Hash] = known
-		p.order = append(p.order, o.Candidate.Hash)
-		if err := p.study.tell(o.Candidate.Hash, known); err != nil {
-			return err
+		if _, again := p.known[o.Candidate.Hash]; !again {
+			p.order = append(p.order, o.Candidate.Hash)
 		}
+		p.known[o.Candidate.Hash] = known
+		p.failed(context.Background(), p.study.tell(o.Candidate.Hash, known))
 	}
 	return p.then.Observe(outcomes)
 }
 
 // polish makes one schedule that was not measured yet; none where the fastest has no numbers
 // to polish.
-func (p *polisher) polish(ctx context.Context) ([]search.Candidate, error) {
+func (p *polisher) polish(ctx context.Context) []search.Candidate {
 	for range polishPatience {
-		if p.best.seconds == 0 {
-			return nil, nil
+		if p.off || p.best.seconds == 0 {
+			return nil
 		}
 		if p.study == nil || p.study.shape != p.best.shape || p.study.idle >= polishPatience {
 			var err error
 			if p.study, err = p.open(ctx); p.study == nil {
-				return nil, err
+				p.failed(ctx, err)
+				return nil
 			}
 		}
-		s, err := p.study.ask(ctx, p.known)
+		s, err := p.study.ask(ctx, p.known, p.asked)
 		if errors.Is(err, bayes.ErrExhausted) {
 			p.study = nil
 			continue
 		}
 		if err != nil {
-			return nil, err
+			p.failed(ctx, err)
+			return nil
 		}
-		return []search.Candidate{{Schedule: s, Origin: polished, Hash: s.Hash()}}, nil
+		return []search.Candidate{{Schedule: s, Origin: polished, Hash: s.Hash()}}
 	}
-	return nil, nil
+	return nil
 }
 
 // open begins a study of the fastest schedule, of some of its numbers; nil where it has none
@@ -211,8 +229,8 @@ func (p *polisher) open(ctx context.Context) (*study, error) {
 	return st, nil
 }
 
-// ask makes a schedule that is not among the known ones.
-func (st *study) ask(ctx context.Context, known map[uint64]outcome) (schedule.Schedule, error) {
+// ask makes a schedule that is neither known nor asked for.
+func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[uint64]bool) (schedule.Schedule, error) {
 	for {
 		trials, err := st.bayes.Ask(ctx, 1)
 		if err != nil {
@@ -228,7 +246,7 @@ func (st *study) ask(ctx context.Context, known map[uint64]outcome) (schedule.Sc
 			outcome = bayes.Failure(bayes.Infeasible, err.Error())
 		} else if o, ok := known[s.Hash()]; ok { // several numbers of tasks come to one factor
 			outcome = valued(o)
-		} else if _, pending := st.trials[s.Hash()]; !pending {
+		} else if !asked[s.Hash()] {
 			st.trials[s.Hash()] = trials[0].ID
 			return s, nil
 		}
@@ -291,7 +309,7 @@ func near(h schedule.Hole) []float64 {
 		}
 	}
 	switch {
-	case h.Role == schedule.FoldRole: // a larger one only takes more memory
+	case h.Role == schedule.FoldRole || h.Value == 0: // a larger fold only takes more memory
 		return nil
 	case len(h.Values) > 0:
 		for _, v := range h.Values {

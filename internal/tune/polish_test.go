@@ -47,7 +47,7 @@ func TestNumbersArePolished(t *testing.T) {
 	const want = 20
 	then := &nothing{}
 	spent := 0.0
-	p := newPolisher(then, []*space.Space{sp}, func() float64 { return spent }, rand.New(rand.NewSource(1)))
+	p := newPolisher(then, []*space.Space{sp}, func() float64 { return spent }, t.Errorf, rand.New(rand.NewSource(1)))
 	seconds := func(s schedule.Schedule) (float64, bool) {
 		far, ok := distance(s, want)
 		return math.Exp(far / 10), ok
@@ -99,6 +99,49 @@ func TestNumbersArePolished(t *testing.T) {
 	}
 }
 
+// Every other proposal is polished, from so much of the budget on and once enough worked.
+func TestPolishingTakesTurns(t *testing.T) {
+	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random, err := search.New("random", sp, rand.New(rand.NewSource(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := 0.0
+	p := newPolisher(random, []*space.Space{sp}, func() float64 { return spent }, t.Errorf, rand.New(rand.NewSource(1)))
+	polishedOf := func(n int) (count int) {
+		t.Helper()
+		for range n {
+			made, err := p.Propose(t.Context(), 1)
+			if err != nil || len(made) != 1 {
+				t.Fatalf("proposed %v, %v", made, err)
+			}
+			if made[0].Origin == polished {
+				count++
+			}
+			far, _ := distance(made[0].Schedule, 20)
+			if err := p.Observe([]search.Outcome{{Candidate: made[0], OK: true, Seconds: 1 + far}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return count
+	}
+	spent = 1
+	if n := polishedOf(polishLeast); n > 0 {
+		t.Errorf("%d were polished of the first %d", n, polishLeast)
+	}
+	spent = 0
+	if n := polishedOf(10); n > 0 {
+		t.Errorf("%d were polished early in the budget", n)
+	}
+	spent = polishFrom
+	if n := polishedOf(20); n != 10 {
+		t.Errorf("%d of 20 were polished late in the budget, want 10", n)
+	}
+}
+
 // A template's holes stay close to what they are, and are none where only one value is left.
 func TestNearHoles(t *testing.T) {
 	for _, c := range []struct {
@@ -109,6 +152,7 @@ func TestNearHoles(t *testing.T) {
 		{schedule.Hole{Role: schedule.VectorRole, Min: 1, Max: 64, Value: 16, Values: []int64{1, 2, 4, 8, 16, 32, 64}}, []float64{8, 16, 32}},
 		{schedule.Hole{Role: schedule.FactorRole, Min: 1, Max: 1, Value: 1}, []float64{1}},
 		{schedule.Hole{Role: schedule.FoldRole, Min: 6, Max: 48, Value: 6, Values: []int64{6, 12, 24, 48}}, nil},
+		{schedule.Hole{Role: schedule.PrefetchRole, Min: 0, Max: 16, Value: 0}, nil},
 	} {
 		if got := near(c.hole); !slices.Equal(got, c.want) {
 			t.Errorf("near %+v: %v, want %v", c.hole, got, c.want)

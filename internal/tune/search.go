@@ -177,7 +177,7 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, done bool, s
 	}
 	var found search.Strategy = search.NewBegun(begin, search.NewAlternatives(t.spaces, strategies))
 	if t.polishes() {
-		found = newPolisher(found, t.spaces, spent, Stream(t.o.Seed, "polish"))
+		found = newPolisher(found, t.spaces, spent, t.events.note, Stream(t.o.Seed, "polish"))
 	}
 	return found, nil
 }
