@@ -110,7 +110,7 @@ func TestPolishingTakesTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	spent := 0.0
-	p := newPolisher(random, []*space.Space{sp}, func() float64 { return spent }, t.Errorf, rand.New(rand.NewSource(1)))
+	p := newPolisher(search.NewBegun(nil, random), []*space.Space{sp}, func() float64 { return spent }, t.Errorf, rand.New(rand.NewSource(1)))
 	polishedOf := func(n int) (count int) {
 		t.Helper()
 		for range n {
