@@ -167,7 +167,7 @@ func (p *polisher) polish(ctx context.Context) []search.Candidate {
 				return nil
 			}
 		}
-		s, err := p.study.ask(ctx, p.known, p.asked)
+		c, err := p.study.ask(ctx, p.known, p.asked)
 		if errors.Is(err, bayes.ErrExhausted) {
 			p.study = nil
 			continue
@@ -176,7 +176,7 @@ func (p *polisher) polish(ctx context.Context) []search.Candidate {
 			p.failed(ctx, err)
 			return nil
 		}
-		return []search.Candidate{{Schedule: s, Origin: polished, Hash: s.Hash()}}
+		return []search.Candidate{c}
 	}
 	return nil
 }
@@ -230,28 +230,29 @@ func (p *polisher) open(ctx context.Context) (*study, error) {
 }
 
 // ask makes a schedule that is neither known nor asked for.
-func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[uint64]bool) (schedule.Schedule, error) {
+func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[uint64]bool) (search.Candidate, error) {
 	for {
 		trials, err := st.bayes.Ask(ctx, 1)
 		if err != nil {
-			return schedule.Schedule{}, err
+			return search.Candidate{}, err
 		}
 		values := st.template.Values()
 		for _, param := range st.bayes.Space().Params() {
 			values[param.Name] = int64(trials[0].Config.Int(param.Name))
 		}
 		s, err := st.template.Fill(values)
+		hash := s.Hash()
 		outcome := bayes.Failure(bayes.Lost, "it is being measured")
 		if err != nil {
 			outcome = bayes.Failure(bayes.Infeasible, err.Error())
-		} else if o, ok := known[s.Hash()]; ok { // several numbers of tasks come to one factor
+		} else if o, ok := known[hash]; ok { // several numbers of tasks come to one factor
 			outcome = valued(o)
-		} else if !asked[s.Hash()] {
-			st.trials[s.Hash()] = trials[0].ID
-			return s, nil
+		} else if !asked[hash] {
+			st.trials[hash] = trials[0].ID
+			return search.Candidate{Schedule: s, Origin: polished, Hash: hash}, nil
 		}
 		if err := st.bayes.Tell(ctx, trials[0].ID, outcome); err != nil {
-			return schedule.Schedule{}, err
+			return search.Candidate{}, err
 		}
 	}
 }
@@ -299,27 +300,27 @@ func valued(o outcome) bayes.Outcome {
 	return bayes.Failure(bayes.Infeasible, "")
 }
 
-// near are the values close to a hole's own.
+// near are the values close to a hole's own; none of a fold, which only takes more memory
+// where it is larger.
 func near(h schedule.Hole) []float64 {
-	low, high := ceilDiv(h.Value, polishReach), h.Value*polishReach
+	if h.Role == schedule.FoldRole || h.Value == 0 {
+		return nil
+	}
 	var out []float64
 	take := func(v int64) {
-		if v >= max(low, h.Min) && v <= min(high, h.Max) {
+		if v*polishReach >= h.Value && v <= h.Value*polishReach {
 			out = append(out, float64(v))
 		}
 	}
-	switch {
-	case h.Role == schedule.FoldRole || h.Value == 0: // a larger fold only takes more memory
-		return nil
-	case len(h.Values) > 0:
-		for _, v := range h.Values {
+	for _, v := range h.Values {
+		take(v)
+	}
+	if len(h.Values) > 0 {
+		return out
+	}
+	for v := max(1, h.Min); v <= min(h.Value*polishReach, h.Max); v++ {
+		if v == h.Value || smooth(v) || h.Max%v == 0 {
 			take(v)
-		}
-	default:
-		for v := low; v <= high; v++ {
-			if v == h.Value || smooth(v) || h.Max%v == 0 {
-				take(v)
-			}
 		}
 	}
 	return out
@@ -334,8 +335,6 @@ func smooth(v int64) bool {
 	}
 	return v == 1
 }
-
-func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
