@@ -315,6 +315,9 @@ func (e *ensemble) next(ctx context.Context) (Node, int, error) {
 		}
 	}
 	if e.o.Choose != nil && len(here) > 0 {
+		if e.best.Node != nil {
+			here, of = append(here, e.best), append(of, -1) // which is below this root as well
+		}
 		i, err := e.o.Choose(ctx, here)
 		if err != nil {
 			return nil, -1, err

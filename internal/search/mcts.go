@@ -71,8 +71,8 @@ type MCTSOptions struct {
 	Win      Standing // which child becomes the next root; default Best
 	Rollout  Rollout  // of standard trees; default RandomRollout
 	// Choose, unless nil, picks the solution towards which the root moves, out of the
-	// best one of every tree that has one: by measuring them, say (section 4.2). The
-	// last one it picks is the search's result.
+	// best one of every tree that has one and the one that it picked before: by measuring
+	// them, say (section 4.2). The last one it picks is the search's result.
 	Choose func(ctx context.Context, best []Solution) (int, error)
 	// NeedsChoose says that there must be one.
 	NeedsChoose bool

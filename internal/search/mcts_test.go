@@ -231,11 +231,12 @@ func (e *lastCosts) Evaluate(ctx context.Context, dst []float64, batch []Node) e
 	return err
 }
 
-// What is chosen by measuring moves the root and is the result.
+// What is chosen by measuring moves the root and is the result, until something else is
+// chosen at a later root.
 func TestChooseDecides(t *testing.T) {
 	tree := uniform(4, 3, 4)
 	o := MCTSDefaults()
-	calls := 0
+	calls, most := 0, 0.0
 	o.Choose = func(_ context.Context, best []Solution) (int, error) {
 		calls++
 		dearest := 0
@@ -244,11 +245,12 @@ func TestChooseDecides(t *testing.T) {
 				dearest = i
 			}
 		}
+		most = max(most, best[dearest].Cost)
 		return dearest, nil
 	}
 	r := found(t, NewMCTS(o), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 500}, 1)
-	if calls != 4 || r.Cost != tree.cost(r.Node.(toyNode).path) || !(r.Top[0].Cost < r.Cost) {
-		t.Errorf("%d calls, %g chosen, %g was the best", calls, r.Cost, r.Top[0].Cost)
+	if calls != 4 || r.Cost != tree.cost(r.Node.(toyNode).path) || r.Cost != most || !(r.Top[0].Cost < r.Cost) {
+		t.Errorf("%d calls, %g chosen, %g was chosen before, %g was the best", calls, r.Cost, most, r.Top[0].Cost)
 	}
 	o.Choose = func(context.Context, []Solution) (int, error) { return 0, errToy }
 	if _, err := NewMCTS(o).Search(context.Background(), Problem{Root: tree.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 500}, 1); err != errToy {
