@@ -20,7 +20,7 @@ import (
 )
 
 // Options say what is compared and how. They are stored with the run, which goes on
-// only under the same ones, but for more applications.
+// only under the same ones, but for more applications and methods.
 type Options struct {
 	Apps    []string `json:"apps"`
 	Methods []string `json:"methods"` // docs/bench.md lists them; one given twice is raced against itself
@@ -126,6 +126,14 @@ func (o Options) peerLimits(p *part) bridge.Limits {
 	return bridge.Limits{Time: limit, Memory: o.PeerMemory}
 }
 
+// repeats is how many seeds a method has.
+func (o Options) repeats(m method) int {
+	if m.random {
+		return o.Repeat
+	}
+	return 1
+}
+
 // expand replaces all and returns what is run; the error names an application that is
 // not there.
 func (o Options) expand() ([]*part, error) {
@@ -199,11 +207,7 @@ func newManifest(o Options, ps []*part, methods []method, profile, command strin
 		m.Parts = append(m.Parts, Part{p.app, p.name, p.times})
 	}
 	for _, method := range methods {
-		e := Entry{method.name, 1}
-		if method.random {
-			e.Repeats = o.Repeat
-		}
-		m.Entries = append(m.Entries, e)
+		m.Entries = append(m.Entries, Entry{method.name, o.repeats(method)})
 	}
 	return m, nil
 }

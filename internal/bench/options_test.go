@@ -170,7 +170,7 @@ func TestProfilesAreValid(t *testing.T) {
 }
 
 // A folder's run goes on under its own options only; where things lie is none of them,
-// and applications may be added.
+// and applications and methods may be added.
 func TestOtherOptionsAreRefused(t *testing.T) {
 	o := valid()
 	first, err := json.Marshal(Manifest{Options: o, Command: "protuner bench run"})
@@ -178,16 +178,16 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := o
-	moved.Out, moved.AppsDir, moved.Apps = "elsewhere", "other", []string{"unsharp"}
-	had, err := sameButApps(first, Manifest{Options: moved, Profile: "quick"}, "out")
-	if err != nil || !slices.Equal(had.Options.Apps, o.Apps) {
-		t.Errorf("%v, %v", had.Options.Apps, err)
+	moved.Out, moved.AppsDir, moved.Apps, moved.Methods = "elsewhere", "other", []string{"unsharp"}, []string{"expert"}
+	had, err := sameRun(first, Manifest{Options: moved, Profile: "quick"}, "out")
+	if err != nil || !slices.Equal(had.Options.Apps, o.Apps) || !slices.Equal(had.Options.Methods, o.Methods) {
+		t.Errorf("%v, %v, %v", had.Options.Apps, had.Options.Methods, err)
 	}
 	o.Seed = 2
-	if _, err := sameButApps(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
+	if _, err := sameRun(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
 		t.Errorf("got %v", err)
 	}
-	if got := union([]string{"b", "a"}, []string{"c", "a"}); !slices.Equal(got, []string{"b", "a", "c"}) {
+	if got := union([]string{"b", "a"}, []string{"c", "a", "a"}); !slices.Equal(got, []string{"b", "a", "c", "a"}) {
 		t.Errorf("together %q", got)
 	}
 }

@@ -54,18 +54,14 @@ type job struct {
 }
 
 // Run compares the methods. What the folder holds of an earlier run under the same
-// options is not done again; applications that it has and that are not named are gone on
-// with too. The error is a *UsageError or that of the database or the context; a method
+// options is not made again; applications and methods that it has and that are not named
+// are gone on with too. What was raced before there were as many methods is raced again. The error is a *UsageError or that of the database or the context; a method
 // or an application that fails stands in the results and stops nothing.
 func Run(ctx context.Context, o Options, profile, command string, events Events) error {
 	if err := o.Validate(); err != nil {
 		return &UsageError{err}
 	}
-	methods, err := parseMethods(o.Methods)
-	if err != nil {
-		return &UsageError{err}
-	}
-	ps, manifest, err := o.plan(methods, profile, command)
+	ps, methods, manifest, err := o.plan(profile, command)
 	if err != nil {
 		return err
 	}
@@ -81,17 +77,18 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	if err != nil {
 		return err
 	}
-	had, err := sameButApps(first, manifest, o.Out)
+	had, err := sameRun(first, manifest, o.Out)
 	if err != nil {
 		return &UsageError{err}
 	}
-	if !slices.Equal(had.Options.Apps, o.Apps) {
-		o.Apps = union(had.Options.Apps, o.Apps)
-		if ps, manifest, err = o.plan(methods, had.Profile, had.Command+"; "+command); err != nil {
+	apps, names := union(had.Options.Apps, o.Apps), union(had.Options.Methods, o.Methods)
+	if !slices.Equal(apps, o.Apps) || !slices.Equal(names, o.Methods) {
+		o.Apps, o.Methods = apps, names
+		if ps, methods, manifest, err = o.plan(had.Profile, had.Command+"; "+command); err != nil {
 			return err
 		}
 	}
-	if len(o.Apps) > len(had.Options.Apps) {
+	if len(o.Apps) > len(had.Options.Apps) || len(o.Methods) > len(had.Options.Methods) {
 		if err := db.ExtendBench(ctx, manifest); err != nil {
 			return err
 		}
@@ -111,26 +108,30 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	return db.EndBench(ctx)
 }
 
-// plan is what is run and how it is to be repeated; the error is a *UsageError where the
-// options name what is not there.
-func (o Options) plan(methods []method, profile, command string) ([]*part, Manifest, error) {
+// plan is what is run, by which methods, and how it is to be repeated; the error is a
+// *UsageError where the options name what is not there.
+func (o Options) plan(profile, command string) ([]*part, []method, Manifest, error) {
+	methods, err := parseMethods(o.Methods)
+	if err != nil {
+		return nil, nil, Manifest{}, &UsageError{err}
+	}
 	ps, err := o.expand()
 	if err != nil {
-		return nil, Manifest{}, &UsageError{err}
+		return nil, nil, Manifest{}, &UsageError{err}
 	}
 	m, err := newManifest(o, ps, methods, profile, command)
-	return ps, m, err
+	return ps, methods, m, err
 }
 
-// sameButApps returns the manifest of the folder's run, and refuses one that has other
-// options: its results would be of two comparisons. Other applications it may have: each
-// stands alone.
-func sameButApps(first json.RawMessage, now Manifest, dir string) (Manifest, error) {
+// sameRun returns the manifest of the folder's run, and refuses one that has other
+// options: its results would be of two comparisons. Other applications it may have, as
+// each stands alone, and other methods, which are made as if they had been there first.
+func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) {
 	var had Manifest
 	if err := json.Unmarshal(first, &had); err != nil {
 		return had, fmt.Errorf("the run in %s: %w", dir, err)
 	}
-	now.Options.Apps = had.Options.Apps
+	now.Options.Apps, now.Options.Methods = had.Options.Apps, had.Options.Methods
 	a, err := json.Marshal(had.Options)
 	if err != nil {
 		return had, err
@@ -145,11 +146,14 @@ func sameButApps(first json.RawMessage, now Manifest, dir string) (Manifest, err
 	return had, nil
 }
 
-// union is what a run has and what is named besides.
+// union is what a run has and what is named besides, each as often as the one or the
+// other has it.
 func union(had, named []string) []string {
-	out := slices.Clone(had)
+	out, left := slices.Clone(had), slices.Clone(had)
 	for _, name := range named {
-		if !slices.Contains(out, name) {
+		if i := slices.Index(left, name); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+		} else {
 			out = append(out, name)
 		}
 	}
@@ -173,7 +177,7 @@ func (r *runner) recall(ctx context.Context) error {
 		return err
 	}
 	for _, race := range races {
-		r.raced[[2]string{race.App, race.Part}] = true
+		r.raced[[2]string{race.App, race.Part}] = r.whole(race)
 	}
 	if n := len(r.entries); n > 0 {
 		r.note("%d schedules are there already and %d parts are raced", n, len(races))
@@ -181,15 +185,23 @@ func (r *runner) recall(ctx context.Context) error {
 	return nil
 }
 
+// whole says whether a race is of all methods that there are now.
+func (r *runner) whole(race tunedb.BenchRace) bool {
+	for _, m := range r.methods {
+		for k := 1; k <= r.o.repeats(m); k++ {
+			if _, ok := r.entries[entryKey{race.App, race.Part, m.name, k}]; !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // jobs are the entries of a part that are not there yet.
 func (r *runner) jobs(p *part, alone bool) []*job {
 	var out []*job
 	for _, m := range r.methods {
-		n := 1
-		if m.random {
-			n = r.o.Repeat
-		}
-		for k := 1; k <= n && m.alone == alone; k++ {
+		for k := 1; k <= r.o.repeats(m) && m.alone == alone; k++ {
 			if e, ok := r.entry(p, m.name, k); ok && (e.Status != measure.OK.String() || exists(r.library(p, m.name, k))) {
 				continue
 			}

@@ -118,14 +118,15 @@ func (db *DB) PutBenchEntry(ctx context.Context, e BenchEntry) error {
 	})
 }
 
-// PutBenchRace stores a race; one that is there stays.
+// PutBenchRace stores a race in the place of one of fewer entries.
 func (db *DB) PutBenchRace(ctx context.Context, r BenchRace) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
 	return db.tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO bench_races (app, part, race) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+		_, err := tx.ExecContext(ctx, `INSERT INTO bench_races (app, part, race) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET race = excluded.race`,
 			r.App, r.Part, string(text))
 		return err
 	})
