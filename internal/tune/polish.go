@@ -17,8 +17,12 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// polished is the origin of schedules whose numbers were optimised.
-const polished = "polish"
+// polished is the origin of schedules whose numbers were optimised, narrowed of those whose
+// vectors were made half as long.
+const (
+	polished = "polish"
+	narrowed = "narrow"
+)
 
 // When numbers are polished, and how.
 const (
@@ -27,6 +31,10 @@ const (
 	// polishLeast is how many schedules must have worked by then: where fewer do, each is
 	// better spent on another structure.
 	polishLeast = 32
+	// narrowLeast is the same for half as long vectors, which take one schedule to try, and
+	// narrowLanes how many lanes those have that are halved.
+	narrowLeast = 8
+	narrowLanes = 8
 	// polishHoles is how many numbers are polished at a time. What a schedule of fifty Funcs
 	// has is more than the few dozen schedules that there is time for could tell apart.
 	polishHoles = 8
@@ -41,6 +49,10 @@ const (
 // template, some of whose holes are parameters close to what they are. What was measured of
 // the same structure before, whoever proposed it, is known to the optimiser. A number may be
 // one that no decision of the space leads to, such as 20 rows.
+//
+// Before that it has all vectors of the other's fastest made half as long, once for each
+// structure: where lanes are looked up one by one, some processors are faster with half of
+// AVX-512's.
 type polisher struct {
 	then   search.Strategy
 	spaces []*space.Space
@@ -53,7 +65,9 @@ type polisher struct {
 	asked  map[uint64]bool    // schedules that were proposed, by whomever
 	worked int                // so many of them
 	best   outcome
-	study  *study // nil until the best has one
+	other  outcome         // the other strategy's fastest
+	narrow map[uint64]bool // shapes that were tried with shorter vectors
+	study  *study          // nil until the best has one
 	turns  int
 	off    bool // the optimiser failed
 }
@@ -78,7 +92,7 @@ type study struct {
 
 // newPolisher makes one for a search whose spaces these are.
 func newPolisher(then search.Strategy, spaces []*space.Space, spent func() float64, note func(string, ...any), rng *rand.Rand) *polisher {
-	return &polisher{then: then, spaces: spaces, spent: spent, note: note, rng: rng, known: map[uint64]outcome{}, asked: map[uint64]bool{}}
+	return &polisher{then: then, spaces: spaces, spent: spent, note: note, rng: rng, known: map[uint64]outcome{}, asked: map[uint64]bool{}, narrow: map[uint64]bool{}}
 }
 
 // polishes says whether numbers are polished. A search that measures by itself (ProTuner's
@@ -108,8 +122,13 @@ func (p *polisher) Propose(ctx context.Context, n int) ([]search.Candidate, erro
 // one makes one candidate: a polished one where it is its turn, or where the other strategy
 // has no more.
 func (p *polisher) one(ctx context.Context) ([]search.Candidate, error) {
-	mine := false
-	if p.worked >= polishLeast && p.spent() >= polishFrom {
+	mine, late := false, p.spent() >= polishFrom
+	if late && p.worked >= narrowLeast {
+		if c, ok := p.narrower(); ok {
+			return []search.Candidate{c}, nil
+		}
+	}
+	if late && p.worked >= polishLeast {
 		p.turns++
 		mine = p.turns%2 == 1
 	}
@@ -142,6 +161,12 @@ func (p *polisher) Observe(outcomes []search.Outcome) error {
 			p.worked++
 			if p.best.seconds == 0 || o.Seconds < p.best.seconds {
 				p.best = known
+				if !p.study.asked(o.Candidate.Hash) {
+					p.study = nil // it is about another
+				}
+			}
+			if o.Candidate.State != nil && (p.other.seconds == 0 || o.Seconds < p.other.seconds) {
+				p.other = known
 			}
 		}
 		if _, again := p.known[o.Candidate.Hash]; !again {
@@ -151,6 +176,30 @@ func (p *polisher) Observe(outcomes []search.Outcome) error {
 		p.failed(context.Background(), p.study.tell(o.Candidate.Hash, known))
 	}
 	return p.then.Observe(outcomes)
+}
+
+// narrower is the other strategy's fastest with vectors half as long, false where that was
+// tried of its structure or it has none that are long.
+func (p *polisher) narrower() (search.Candidate, bool) {
+	if p.other.seconds == 0 || p.narrow[p.other.shape] {
+		return search.Candidate{}, false
+	}
+	p.narrow[p.other.shape] = true
+	sp := spaceOf(p.spaces, p.other.schedule)
+	if sp == nil {
+		return search.Candidate{}, false
+	}
+	template := schedule.Open(p.other.schedule, extentsIn(sp))
+	values := template.Values()
+	for _, h := range template.Holes {
+		if h.Role == schedule.VectorRole && h.Value >= narrowLanes && slices.Contains(h.Values, h.Value/2) {
+			values[h.Name] = h.Value / 2
+		}
+	}
+	s, err := template.Fill(values)
+	hash := s.Hash()
+	_, known := p.known[hash]
+	return search.Candidate{Schedule: s, Origin: narrowed, Hash: hash}, err == nil && !known
 }
 
 // polish makes one schedule that was not measured yet; none where the fastest has no numbers
@@ -257,15 +306,21 @@ func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[ui
 	}
 }
 
+// asked holds for what is a trial of the study that has no outcome yet.
+func (st *study) asked(hash uint64) bool {
+	if st == nil {
+		return false
+	}
+	_, ok := st.trials[hash]
+	return ok
+}
+
 // tell takes the outcome of a schedule, if it was asked for.
 func (st *study) tell(hash uint64, o outcome) error {
-	if st == nil {
+	if !st.asked(hash) {
 		return nil
 	}
-	id, ok := st.trials[hash]
-	if !ok {
-		return nil
-	}
+	id := st.trials[hash]
 	delete(st.trials, hash)
 	st.idle++
 	if o.seconds > 0 && o.seconds < st.best {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -75,19 +76,28 @@ func TestNumbersArePolished(t *testing.T) {
 	}
 	begin := p.best
 	spent = polishFrom
+	halved := 0
 	for range 60 {
 		made, err := p.Propose(t.Context(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range made {
-			if c.Origin != polished || seen[c.Hash] || shapeOf(c.Schedule) != begin.shape {
-				t.Fatalf("proposed by %s, seen %v:\n%s\nof\n%s", c.Origin, seen[c.Hash], c.Schedule, begin.schedule)
+			if c.Origin == narrowed {
+				halved++
+			} else if c.Origin != polished {
+				t.Errorf("proposed by %s", c.Origin)
+			}
+			if seen[c.Hash] || shapeOf(c.Schedule) != begin.shape {
+				t.Fatalf("seen %v:\n%s\nof\n%s", seen[c.Hash], c.Schedule, begin.schedule)
 			}
 			seen[c.Hash] = true
 			told++
 			observe(c)
 		}
+	}
+	if halved > 1 {
+		t.Errorf("one structure was tried with shorter vectors %d times", halved)
 	}
 	if then.observed != told {
 		t.Errorf("%d outcomes of %d reached the other strategy", then.observed, told)
@@ -113,13 +123,16 @@ func TestPolishingTakesTurns(t *testing.T) {
 	p := newPolisher(search.NewBegun(nil, random), []*space.Space{sp}, func() float64 { return spent }, t.Errorf, rand.New(rand.NewSource(1)))
 	polishedOf := func(n int) (count int) {
 		t.Helper()
-		for range n {
+		for n > 0 {
 			made, err := p.Propose(t.Context(), 1)
 			if err != nil || len(made) != 1 {
 				t.Fatalf("proposed %v, %v", made, err)
 			}
 			if made[0].Origin == polished {
 				count++
+			}
+			if made[0].Origin != narrowed { // which takes nobody's turn
+				n--
 			}
 			far, _ := distance(made[0].Schedule, 20)
 			if err := p.Observe([]search.Outcome{{Candidate: made[0], OK: true, Seconds: 1 + far}}); err != nil {
@@ -129,17 +142,85 @@ func TestPolishingTakesTurns(t *testing.T) {
 		return count
 	}
 	spent = 1
-	if n := polishedOf(polishLeast); n > 0 {
-		t.Errorf("%d were polished of the first %d", n, polishLeast)
+	if n := polishedOf(polishLeast / 2); n > 0 {
+		t.Errorf("%d were polished of the first %d", n, polishLeast/2)
 	}
 	spent = 0
-	if n := polishedOf(10); n > 0 {
+	if n := polishedOf(polishLeast); n > 0 {
 		t.Errorf("%d were polished early in the budget", n)
 	}
 	spent = polishFrom
 	if n := polishedOf(20); n != 10 {
 		t.Errorf("%d of 20 were polished late in the budget, want 10", n)
 	}
+}
+
+// The fastest of the other strategy is tried with vectors half as long, once for each
+// structure; what that brings is polished from there on.
+func TestVectorsAreNarrowed(t *testing.T) {
+	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := 0.0
+	p := newPolisher(&nothing{}, []*space.Space{sp}, func() float64 { return late }, t.Errorf, rand.New(rand.NewSource(1)))
+	for seed := int64(0); p.worked < narrowLeast; seed++ {
+		state := drawn(sp, seed)
+		s := state.Schedule()
+		if err := p.Observe([]search.Outcome{{Candidate: search.Candidate{State: state, Schedule: s, Hash: s.Hash()}, OK: true, Seconds: 2 + float64(seed)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := p.best.schedule
+	if c, err := p.Propose(t.Context(), 1); err != nil || len(c) == 1 && c[0].Origin == narrowed {
+		t.Fatalf("proposed %v, %v, early in the budget", c, err)
+	}
+	late = 1
+	made, err := p.Propose(t.Context(), 1)
+	if err != nil || len(made) != 1 || made[0].Origin != narrowed {
+		t.Fatalf("proposed %v, %v", made, err)
+	}
+	lanes := vectorLengths(sp, first)
+	short := vectorLengths(sp, made[0].Schedule)
+	if len(lanes) == 0 || len(lanes) != len(short) {
+		t.Fatalf("%d vectors became %d", len(lanes), len(short))
+	}
+	for name, n := range lanes {
+		if want := n / 2; n >= narrowLanes && short[name] != want || n < narrowLanes && short[name] != n {
+			t.Errorf("%s of %d lanes has %d", name, n, short[name])
+		}
+	}
+	if err := p.Observe([]search.Outcome{{Candidate: made[0], OK: true, Seconds: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	next, err := p.Propose(t.Context(), 1)
+	if err != nil || len(next) != 1 || next[0].Origin != polished {
+		t.Fatalf("proposed %v, %v after that", next, err)
+	}
+	if p.study.template.Values()[anyOf(lanes)] != short[anyOf(lanes)] {
+		t.Errorf("what is polished is not what was fastest")
+	}
+}
+
+// vectorLengths are the lanes of a schedule's vectors by their holes.
+func vectorLengths(sp *space.Space, s schedule.Schedule) map[string]int64 {
+	out := map[string]int64{}
+	for _, h := range schedule.Open(s, extentsIn(sp)).Holes {
+		if h.Role == schedule.VectorRole {
+			out[h.Name] = h.Value
+		}
+	}
+	return out
+}
+
+// anyOf is the first of the names that has lanes to spare.
+func anyOf(lanes map[string]int64) string {
+	for _, name := range slices.Sorted(maps.Keys(lanes)) {
+		if lanes[name] >= narrowLanes {
+			return name
+		}
+	}
+	return ""
 }
 
 // A template's holes stay close to what they are, and are none where only one value is left.
