@@ -55,8 +55,9 @@ type job struct {
 
 // Run compares the methods. What the folder holds of an earlier run under the same
 // options is not made again; applications and methods that it has and that are not named
-// are gone on with too. What was raced before there were as many methods is raced again. The error is a *UsageError or that of the database or the context; a method
-// or an application that fails stands in the results and stops nothing.
+// are gone on with too. What was raced before there were as many methods is raced again.
+// The error is a *UsageError or that of the database or the context; a method or an
+// application that fails stands in the results and stops nothing.
 func Run(ctx context.Context, o Options, profile, command string, events Events) error {
 	if err := o.Validate(); err != nil {
 		return &UsageError{err}
@@ -177,10 +178,12 @@ func (r *runner) recall(ctx context.Context) error {
 		return err
 	}
 	for _, race := range races {
-		r.raced[[2]string{race.App, race.Part}] = r.whole(race)
+		if r.whole(race) {
+			r.raced[[2]string{race.App, race.Part}] = true
+		}
 	}
 	if n := len(r.entries); n > 0 {
-		r.note("%d schedules are there already and %d parts are raced", n, len(races))
+		r.note("%d schedules are there already and %d parts are raced", n, len(r.raced))
 	}
 	return nil
 }

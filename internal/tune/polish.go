@@ -161,9 +161,6 @@ func (p *polisher) Observe(outcomes []search.Outcome) error {
 			p.worked++
 			if p.best.seconds == 0 || o.Seconds < p.best.seconds {
 				p.best = known
-				if !p.study.asked(o.Candidate.Hash) {
-					p.study = nil // it is about another
-				}
 			}
 			if o.Candidate.State != nil && (p.other.seconds == 0 || o.Seconds < p.other.seconds) {
 				p.other = known
@@ -185,11 +182,10 @@ func (p *polisher) narrower() (search.Candidate, bool) {
 		return search.Candidate{}, false
 	}
 	p.narrow[p.other.shape] = true
-	sp := spaceOf(p.spaces, p.other.schedule)
-	if sp == nil {
+	template, ok := p.template(p.other)
+	if !ok {
 		return search.Candidate{}, false
 	}
-	template := schedule.Open(p.other.schedule, extentsIn(sp))
 	values := template.Values()
 	for _, h := range template.Holes {
 		if h.Role == schedule.VectorRole && h.Value >= narrowLanes && slices.Contains(h.Values, h.Value/2) {
@@ -209,7 +205,7 @@ func (p *polisher) polish(ctx context.Context) []search.Candidate {
 		if p.off || p.best.seconds == 0 {
 			return nil
 		}
-		if p.study == nil || p.study.shape != p.best.shape || p.study.idle >= polishPatience {
+		if !p.study.of(p.best) || p.study.idle >= polishPatience {
 			var err error
 			if p.study, err = p.open(ctx); p.study == nil {
 				p.failed(ctx, err)
@@ -230,14 +226,22 @@ func (p *polisher) polish(ctx context.Context) []search.Candidate {
 	return nil
 }
 
+// template opens a schedule; false where it is of no space.
+func (p *polisher) template(o outcome) (schedule.Template, bool) {
+	sp := spaceOf(p.spaces, o.schedule)
+	if sp == nil {
+		return schedule.Template{}, false
+	}
+	return schedule.Open(o.schedule, extentsIn(sp)), true
+}
+
 // open begins a study of the fastest schedule, of some of its numbers; nil where it has none
 // that could be others, or is of no space.
 func (p *polisher) open(ctx context.Context) (*study, error) {
-	sp := spaceOf(p.spaces, p.best.schedule)
-	if sp == nil {
+	template, ok := p.template(p.best)
+	if !ok {
 		return nil, nil
 	}
-	template := schedule.Open(p.best.schedule, extentsIn(sp))
 	st := &study{template: template, fixed: template.Values(), trials: map[uint64]int{}, shape: p.best.shape, best: p.best.seconds}
 	var params []bayesspace.Param
 	for _, i := range p.rng.Perm(len(template.Holes)) {
@@ -278,6 +282,11 @@ func (p *polisher) open(ctx context.Context) (*study, error) {
 	return st, nil
 }
 
+// of holds where nothing that the study did not ask for became the fastest since.
+func (st *study) of(best outcome) bool {
+	return st != nil && st.shape == best.shape && st.best == best.seconds
+}
+
 // ask makes a schedule that is neither known nor asked for.
 func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[uint64]bool) (search.Candidate, error) {
 	for {
@@ -306,21 +315,15 @@ func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[ui
 	}
 }
 
-// asked holds for what is a trial of the study that has no outcome yet.
-func (st *study) asked(hash uint64) bool {
-	if st == nil {
-		return false
-	}
-	_, ok := st.trials[hash]
-	return ok
-}
-
 // tell takes the outcome of a schedule, if it was asked for.
 func (st *study) tell(hash uint64, o outcome) error {
-	if !st.asked(hash) {
+	if st == nil {
 		return nil
 	}
-	id := st.trials[hash]
+	id, ok := st.trials[hash]
+	if !ok {
+		return nil
+	}
 	delete(st.trials, hash)
 	st.idle++
 	if o.seconds > 0 && o.seconds < st.best {

@@ -121,32 +121,39 @@ func TestPolishingTakesTurns(t *testing.T) {
 	}
 	spent := 0.0
 	p := newPolisher(search.NewBegun(nil, random), []*space.Space{sp}, func() float64 { return spent }, t.Errorf, rand.New(rand.NewSource(1)))
+	origin := func() string {
+		t.Helper()
+		made, err := p.Propose(t.Context(), 1)
+		if err != nil || len(made) != 1 {
+			t.Fatalf("proposed %v, %v", made, err)
+		}
+		far, _ := distance(made[0].Schedule, 20)
+		if err := p.Observe([]search.Outcome{{Candidate: made[0], OK: true, Seconds: 1 + far}}); err != nil {
+			t.Fatal(err)
+		}
+		return made[0].Origin
+	}
 	polishedOf := func(n int) (count int) {
 		t.Helper()
 		for n > 0 {
-			made, err := p.Propose(t.Context(), 1)
-			if err != nil || len(made) != 1 {
-				t.Fatalf("proposed %v, %v", made, err)
-			}
-			if made[0].Origin == polished {
+			switch origin() {
+			case narrowed: // which takes nobody's turn
+				continue
+			case polished:
 				count++
 			}
-			if made[0].Origin != narrowed { // which takes nobody's turn
-				n--
-			}
-			far, _ := distance(made[0].Schedule, 20)
-			if err := p.Observe([]search.Outcome{{Candidate: made[0], OK: true, Seconds: 1 + far}}); err != nil {
-				t.Fatal(err)
-			}
+			n--
 		}
 		return count
 	}
 	spent = 1
-	if n := polishedOf(polishLeast / 2); n > 0 {
-		t.Errorf("%d were polished of the first %d", n, polishLeast/2)
+	for p.worked < polishLeast {
+		if origin() == polished {
+			t.Errorf("polished after %d schedules", p.worked-1)
+		}
 	}
 	spent = 0
-	if n := polishedOf(polishLeast); n > 0 {
+	if n := polishedOf(10); n > 0 {
 		t.Errorf("%d were polished early in the budget", n)
 	}
 	spent = polishFrom
