@@ -81,6 +81,7 @@ type Evolve struct {
 	best   []member  // fastest first
 	born   map[uint64]birth
 
+	halvesAt    int  // candidates proposed when shorter vectors are tried next
 	sizes       int  // times that beginsSized had a choice
 	sizedWorked bool // a schedule with a version for the estimated sizes did
 }
@@ -175,7 +176,7 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 	}
 	first := slices.DeleteFunc(begin(o.Given, Prototypes(sp)), func(c opening) bool { return tooLarge(c.State) })
 	return &Evolve{sp: sp, rng: rng, o: o, mover: newMover(sp.Start(), rng), credit: newCredit(len(moves)),
-		seen: seen{}, first: first, dues: newDues(givenTrial, prototypesTrial), born: map[uint64]birth{}}
+		seen: seen{}, first: first, halvesAt: promptly, dues: newDues(givenTrial, prototypesTrial), born: map[uint64]birth{}}
 }
 
 // otherwise is of how many that begin the search one is not of the kind, with or without
@@ -220,6 +221,12 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 // choose makes one candidate, or several of which it takes the most promising. It may
 // be an old one. Where changes have brought nothing new for long, it is none.
 func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
+	if e.begun >= e.halvesAt && len(e.best) > 0 {
+		e.halvesAt = 2 * e.begun
+		if c, ok := e.halves(); ok {
+			return c, birth{}, true
+		}
+	}
 	if e.begun < promptly || e.begun%2 == 1 || len(e.best) == 0 || !changes {
 		if c, from, ok := e.open(changes); ok {
 			return c, birth{from: from}, true
@@ -240,6 +247,19 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 	}
 	i := e.mostPromising(made)
 	return made[i], births[i], true
+}
+
+// halves is the fastest with the vectors half as long of what looks something up, false where
+// they are or where it has none. That is tried early, and again whenever twice as many were
+// proposed, whatever the judge says: the model, to which a vector more is one more, would not,
+// and what is looked up comes lane by lane however many there are.
+func (e *Evolve) halves() (Candidate, bool) {
+	p := planOf(e.sp.Start(), e.best[0].state)
+	if !p.halves() {
+		return Candidate{}, false
+	}
+	c := newCandidate(p.state(), "halves")
+	return c, !e.seen[c.Hash]
 }
 
 // open takes the most promising of the candidates to begin with, of the kind whose turn it

@@ -105,6 +105,25 @@ func (p *plan) fitVectors() bool {
 	return done
 }
 
+// halves has the vectors of what looks something up, by itself or in what is inlined into it,
+// half as long as what it computes with fills, but for sums. False where there is nothing to
+// halve, or it is.
+func (p *plan) halves() bool {
+	done := false
+	looksUp := p.sp.LooksUp(func(f int) bool { return p.place[f].Kind == space.Inline })
+	for _, f := range p.realised() {
+		shorter := p.sp.Shorter(f)
+		if !looksUp[f] || len(shorter) == 0 || p.sp.Sums(f) {
+			continue
+		}
+		if half := shorter[len(shorter)-1]; p.vectors[f][space.Lanes] != half {
+			p.say(f, space.Lanes, half)
+			done = true
+		}
+	}
+	return done
+}
+
 // wholePeriods unrolls so many vectors of f that what is packed lies as before, and the
 // channels that say where in it to begin. False where nothing is packed.
 func (p *plan) wholePeriods(f int, periods []int64) bool {

@@ -85,6 +85,38 @@ func TestSumsSeveralAtOnce(t *testing.T) {
 	moved(t, from, space.Dot, bytes, sp.Dots(bytes), (*mover).dot)
 }
 
+// The fastest is tried with half as long vectors of what it looks up, once where it stays the
+// fastest or they are.
+func TestHalvesAreTried(t *testing.T) {
+	for name, want := range map[string]int{"bilateral_grid.h21": 1, "harris.h21": 0} {
+		for _, seconds := range []float64{0.5, 2} {
+			sp := newSpace(t, name, 2)
+			e := NewEvolve(sp, rand.New(rand.NewSource(1)), EvolveDefaults())
+			tried := 0
+			for i := range 30 {
+				cs, err := e.Propose(t.Context(), 1)
+				if err != nil || len(cs) != 1 {
+					t.Fatalf("proposed %d: %v", len(cs), err)
+				}
+				o := Outcome{Candidate: cs[0], OK: true, Seconds: 1 + float64(i)/100}
+				if cs[0].Origin == "halves" {
+					tried++
+					o.Seconds = seconds
+					if trace := sp.FormatTrace(cs[0].State.Trace()); !strings.Contains(trace, "lanes 4\n") || i != promptly {
+						t.Errorf("%s: candidate %d is\n%s", name, i, trace)
+					}
+				}
+				if err := e.Observe([]Outcome{o}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tried != want {
+				t.Errorf("%s: tried %d times, not %d", name, tried, want)
+			}
+		}
+	}
+}
+
 // A copy of the weights lies as they are added up, four at once, in tiles of two vectors.
 func TestDottedCopies(t *testing.T) {
 	sp := newSpace(t, "dots_in.h21", 2)

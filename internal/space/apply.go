@@ -336,6 +336,9 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		factor := ceilDiv(v.extent, size)
 		if lanes := last.Size[v.loop]; v.vector {
 			factor = w.wholeBlocks(n.Func, n.VectorDim, lanes, ceilDiv(factor, lanes)*lanes, v.extent)
+			if shorter := w.lanesIn(n, last); shorter < lanes {
+				factor, size = shorter, ceilDiv(v.extent, shorter)
+			}
 		} else {
 			factor = max(factor, lanes)
 		}

@@ -299,6 +299,7 @@ func (sp *Space) checkRoot() error {
 // derive computes what needs bounds.
 func (sp *Space) derive() {
 	bits := sp.p.VectorBits()
+	looksUp := sp.LooksUp(func(f int) bool { return sp.nodes[f].inlinable() })
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
 		if n.given {
@@ -312,7 +313,7 @@ func (sp *Space) derive() {
 		n.onlyInline = sp.isOnlyInline(f)
 		n.minimum = sp.minimumPoints(f)
 		n.divergent = n.findDivergent()
-		n.shorter = n.findShorter(bits)
+		n.shorter = n.findShorter(bits, looksUp[f])
 		n.dots = sp.findDots(f)
 		n.terms = sp.findTerms(f)
 	}

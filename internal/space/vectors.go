@@ -14,17 +14,23 @@ const leastLanes = 4
 
 // Shorter are the lengths that vectors of f may have besides their own, longest first: down
 // to what the widest type that one of its stages computes with fills, where that is not as
-// narrow as its narrowest. A vector of bytes is four vectors of their sums, or of the floats
-// that they are rounded from. The slice is shared.
+// narrow as its narrowest, and to half of that where something may be looked up in f (see
+// LooksUp). A vector of bytes is four vectors of their sums, or of the floats that they are
+// rounded from; what is looked up comes lane by lane, and some processors have two halves of
+// it sooner than one whole. The slice is shared.
 func (sp *Space) Shorter(f int) []int64 { return sp.nodes[f].shorter }
 
 // findShorter finds them, where vectors have so many bits.
-func (n *node) findShorter(bits int) []int64 {
+func (n *node) findShorter(bits int, looksUp bool) []int64 {
 	var out []int64
 	for s := range n.Stages {
 		st := &n.Stages[s]
 		_, widest := st.Widths()
-		least := max(leastLanes, int64(bits/max(widest, 1)))
+		least := int64(bits / max(widest, 1))
+		if looksUp {
+			least /= 2
+		}
+		least = max(leastLanes, least)
 		for lanes := int64(st.VectorSize) / 2; lanes >= least; lanes /= 2 {
 			if !slices.Contains(out, lanes) {
 				out = append(out, lanes)
@@ -34,6 +40,21 @@ func (n *node) findShorter(bits int) []int64 {
 	slices.Sort(out)
 	slices.Reverse(out)
 	return slices.Clip(out)
+}
+
+// LooksUp says of each Func whether it reads something at places that the data have, by
+// itself or in what is inlined into it, as inlined says.
+func (sp *Space) LooksUp(inlined func(f int) bool) []bool {
+	out := make([]bool, len(sp.nodes))
+	for f := len(sp.nodes) - 1; f >= 0; f-- { // producers before those that read them
+		for _, st := range sp.nodes[f].Stages {
+			out[f] = out[f] || slices.ContainsFunc(st.Edges, func(e pipeline.Edge) bool {
+				lookedUp := func(j pipeline.Jacobian) bool { return j.LookedUp > 0 }
+				return slices.ContainsFunc(e.Jacobians, lookedUp) || inlined(e.Producer) && out[e.Producer]
+			})
+		}
+	}
+	return out
 }
 
 // Sums says whether f has an update that adds up, or otherwise reduces, something to the
@@ -242,8 +263,23 @@ func strides(j *pipeline.Jacobian, row, loop int) bool {
 // has says whether what is loaded has that dimension, which a scalar has not, and -1 is not.
 func has(j *pipeline.Jacobian, row int) bool { return row >= 0 && row < len(j.Coeffs) }
 
-// shorterVectors makes a vector that is longer than a decision of the Kind Lanes says of
-// several that are not, one after the other.
+// lanesIn is how many lanes the vectors have that a level n is cut into: fewer than those of
+// vector, the level of one, where a decision of the Kind Lanes says so. One to an iteration, of
+// which there are more then. That is not what the level's bounds have, so nothing else may be
+// computed in its iterations; nor is it for what is added up, whose sums are as many vectors
+// in registers as the level was made for.
+func (w *writer) lanesIn(n, vector *Nest) int64 {
+	own := vector.Size[vector.VectorLoop]
+	lanes, ok := w.state.vectorsOf(n.Func, Lanes)
+	if !ok || lanes >= own || n.innerLevel() != vector || len(n.Children) > 1 || len(n.StoreAt) > 0 || w.sp.Sums(n.Func) {
+		return own
+	}
+	return lanes
+}
+
+// shorterVectors makes a vector that is longer than a decision of the Kind Lanes says, where
+// the level around could not be cut into shorter ones (see lanesIn), of several that are not,
+// one after the other.
 func (w *writer) shorterVectors(s *stageLoops, n *Nest) {
 	lanes, ok := w.state.vectorsOf(n.Func, Lanes)
 	at := slices.IndexFunc(s.vars, func(v loopVar) bool { return v.vectorise })

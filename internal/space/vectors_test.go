@@ -56,6 +56,41 @@ func TestShorterVectors(t *testing.T) {
 	}
 }
 
+// What looks something up, by itself or where it is inlined, may have vectors half as long as
+// what it computes with fills: one to an iteration, of halves of a vector where something else
+// is computed for each.
+func TestShorterVectorsOfLookups(t *testing.T) {
+	sp := newSpace(t, pipelinetest.Described(t, "lookups.h21"), Defaults(2))
+	looksUp := sp.LooksUp(func(f int) bool { return sp.nodes[f].Name == "used" })
+	for f := range sp.nodes {
+		fn := sp.nodes[f].Name
+		want := slices.Contains([]string{"output", "stored", "used", "typed", "promised", "read", "rows", "sums", "mixed", "scattered"}, fn)
+		if looksUp[f] != want {
+			t.Errorf("%s looks up: %v", fn, looksUp[f])
+		}
+		if got := sp.Shorter(f); fn == "used" && !slices.Equal(got, []int64{int64(sp.nodes[f].VectorSize) / 2}) {
+			t.Errorf("%s may have %v lanes", fn, got)
+		}
+	}
+	if sp.LooksUp(func(int) bool { return false })[0] {
+		t.Error("the output looks up nothing by itself")
+	}
+	for said, want := range map[string]string{
+		"used compute root vector x\n":                                                "split(x, x, xi, 8, ",
+		"used compute root vector x\nused lanes 4\n":                                  "split(x, x, xi, 4, ",
+		"used compute root vector x\nraw compute used [8,1] vector x\nused lanes 4\n": "split(xi, xi, xii, 4, ",
+	} {
+		s := stateOf(t, sp, "output compute root vector x\n"+said)
+		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
+			t.Error(err)
+		}
+		got := directivesOf(s, "used")
+		if !strings.Contains(got, want) || strings.Contains(got, "unroll") != strings.Contains(want, "xii") {
+			t.Errorf("%sno %s in\n%s", said, want, got)
+		}
+	}
+}
+
 // The reduction loop inside the vector is vectorised; a vector is made of shorter ones; both
 // at once; and a trace of them reads back as it was.
 func TestVectorsOfSums(t *testing.T) {
