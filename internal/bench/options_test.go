@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tunedb"
 )
 
 func valid() Options {
@@ -166,6 +169,30 @@ func TestProfilesAreValid(t *testing.T) {
 	}
 	if _, err := FindProfile("fig6"); err == nil || !strings.Contains(err.Error(), "choose of adams-ablations, adams8, fig4") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A race is done with where it has all that there is to race: what was made after it has not
+// raced, what failed never does, and what is not there is made first.
+func TestRacesAreWhole(t *testing.T) {
+	o := valid()
+	o.Repeat = 2
+	key := func(method string, repeat int) entryKey { return entryKey{"harris", "harris", method, repeat} }
+	r := &runner{o: o, methods: []method{{name: "expert"}, {name: "random", random: true}}, entries: map[entryKey]tunedb.BenchEntry{
+		key("expert", 1): {Status: measure.OK.String()},
+		key("random", 1): {Status: measure.OK.String()},
+		key("random", 2): {Status: measure.TimedOut.String()},
+	}}
+	race := tunedb.BenchRace{App: "harris", Part: "harris", Lanes: []tunedb.BenchLane{{Method: "expert", Repeat: 1}}}
+	if r.whole(race) {
+		t.Error("a schedule that was made since counts as raced")
+	}
+	race.Lanes = append(race.Lanes, tunedb.BenchLane{Method: "random", Repeat: 1})
+	if !r.whole(race) {
+		t.Error("what failed is to be raced")
+	}
+	if delete(r.entries, key("random", 2)); r.whole(race) {
+		t.Error("what is not there counts as raced")
 	}
 }
 

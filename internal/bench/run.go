@@ -188,11 +188,14 @@ func (r *runner) recall(ctx context.Context) error {
 	return nil
 }
 
-// whole says whether a race is of all methods that there are now.
+// whole says whether a race is of all methods that there are now. What was made since, by a
+// run that was stopped before it raced, is not in it.
 func (r *runner) whole(race tunedb.BenchRace) bool {
 	for _, m := range r.methods {
 		for k := 1; k <= r.o.repeats(m); k++ {
-			if _, ok := r.entries[entryKey{race.App, race.Part, m.name, k}]; !ok {
+			e, ok := r.entries[entryKey{race.App, race.Part, m.name, k}]
+			raced := slices.ContainsFunc(race.Lanes, func(l tunedb.BenchLane) bool { return l.Method == m.name && l.Repeat == k })
+			if !ok || e.Status == measure.OK.String() && !raced {
 				return false
 			}
 		}

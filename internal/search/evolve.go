@@ -251,8 +251,8 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 
 // halves is the fastest with the vectors half as long of what looks something up, false where
 // they are or where it has none. That is tried early, and again whenever twice as many were
-// proposed, whatever the judge says: the model, to which a vector more is one more, would not,
-// and what is looked up comes lane by lane however many there are.
+// proposed, whatever the judge says: to the model a vector more is one more, though what is
+// looked up comes lane by lane however many there are.
 func (e *Evolve) halves() (Candidate, bool) {
 	p := planOf(e.sp.Start(), e.best[0].state)
 	if !p.halves() {
