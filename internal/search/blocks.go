@@ -174,7 +174,7 @@ func inRegisters(sp *space.Space, g grouping) (*plan, bool) {
 	done := false
 	p := grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
 		if sums := sp.Sums(f); sums || isLight(sp, f) {
-			if tile, ok := p.sumsTile(f, owner); ok {
+			if tile, ok := p.sumsTile(f, owner, false); ok {
 				p.at(f, tile, tile)
 				p.wholeTasks(tile)
 				done = done || sums
@@ -187,8 +187,13 @@ func inRegisters(sp *space.Space, g grouping) (*plan, bool) {
 	return p, done
 }
 
+// sumRows is how many rows a block of sums has that takes the fewest loads: by two vectors they
+// are the 12 sums that 16 registers bear, by four the 24 of 32.
+const sumRows = 6
+
 // sumsTile is the tile of f's owner for that, false where f is mostly computed twice in any.
-func (p *plan) sumsTile(f int, owner space.Reader) (space.Place, bool) {
+// Where columns say that no task ends within rows, it may be of sumRows.
+func (p *plan) sumsTile(f int, owner space.Reader, columns bool) (space.Place, bool) {
 	stages := p.sp.Pipeline().Funcs[owner.Func].Stages
 	vector := p.vector(owner.Func)
 	loops := p.scalarLoops(owner.Func)
@@ -199,14 +204,21 @@ func (p *plan) sumsTile(f int, owner space.Reader) (space.Place, bool) {
 	tile := p.sp.Extents(owner.Func, 0)
 	// Each point may be made of several, as of what many filters have of it.
 	limit := max(1, p.sumsLimit(f)/max(1, volume(p.sp.Extents(f, 0))/volume(tile)))
+	lanes := p.sp.Lanes(owner.Func, 0, vector)
+	vectors, rows := min(2, limit), doubled(loops[0].extent, limit/2)
+	if most, all := limit/sumRows, loops[0].extent; columns && p.sp.SumBlocks(f) && most > 1 && tile[along] >= most*lanes && all > sumRows {
+		if over := (sumRows - all%sumRows) % sumRows; over <= all/16 {
+			vectors, rows = most, sumRows
+		}
+	}
 	for i := range tile {
 		if i == along {
-			tile[i] = min(tile[i], min(2, limit)*p.sp.Lanes(owner.Func, 0, vector))
+			tile[i] = min(tile[i], vectors*lanes)
 		} else {
 			tile[i] = 1
 		}
 	}
-	tile[stages[0].PureLoop(loops[0].dim)] = doubled(loops[0].extent, limit/2)
+	tile[stages[0].PureLoop(loops[0].dim)] = rows
 	place := space.Place{Func: owner.Func, Stage: 0, Tile: tile}
 	for _, l := range loops[1:] {
 		i := stages[0].PureLoop(l.dim)

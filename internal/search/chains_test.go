@@ -753,12 +753,22 @@ func TestPrototypesInRegisters(t *testing.T) {
 			t.Errorf("%s: the sums are not in registers:\n%s", origin, text)
 		}
 	}
-	// What a column of such tiles reads over and over is copied for all of them.
-	sp = sizedSpace(t, "dots_in.h21", true)
-	trace := sp.FormatTrace(prototype(t, sp, "prototype:columns-64-registers").Trace())
-	for _, want := range []string{"by_bytes compute output [16,4]", "bytes_im_in_by_bytes compute output [64,32]", "output tasks [64,32]"} {
-		if !strings.Contains(trace, want) {
-			t.Errorf("no %s in\n%s", want, trace)
+	// What a column of such tiles, of six rows, reads over and over is copied for all of them;
+	// and what only a copy of the whole input would serve is not. Products are unrolled by two.
+	for name, said := range map[string][]string{
+		"dots_in.h21":    {"by_bytes compute output [16,6]", "bytes_im_in_by_bytes compute output [64,36]", "output tasks [64,32]"},
+		"product_in.h21": {"product compute output [16,6]", "a_im_in_product compute output [64,1026]", "b_im_in_product inline", "output tasks [64,1024]"},
+	} {
+		sp := sizedSpace(t, name, true)
+		trace := sp.FormatTrace(prototype(t, sp, "prototype:columns-64-registers").Trace())
+		unrolled := sp.FormatTrace(prototype(t, sp, "prototype:columns-64-registers-terms").Trace())
+		for _, want := range said {
+			if !strings.Contains(trace, want) || !strings.Contains(unrolled, want) {
+				t.Errorf("no %s in\n%s\n%s", want, trace, unrolled)
+			}
+		}
+		if strings.Contains(trace, " terms ") || !strings.Contains(unrolled, " terms 2\n") {
+			t.Errorf("unrolled are\n%s\n%s", trace, unrolled)
 		}
 	}
 	for _, name := range []string{"harris.h21", "exposure.h21"} {

@@ -105,7 +105,11 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	registers := grouping{rows: 8, registers: true}
 	if p, columns := tiled(sp, registers, 1, 64); columns {
-		add(fmt.Sprintf("columns-64%v", registers), p)
+		name := fmt.Sprintf("columns-64%v", registers)
+		add(name, p)
+		if p.longTerms() {
+			add(name+"-terms", p)
+		}
 	}
 	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64}, {inlined: light, rows: 64, by: 4}} {
 		name, p := "across", everyRoot(sp, true)
@@ -184,7 +188,7 @@ func tiled(sp *space.Space, g grouping, width, columnWidth int64) (_ *plan, colu
 		wide := max(width, sp.Lanes(owner.Func, owner.Stage, p.vector(owner.Func)))
 		tile, ok := p.tile(owner.Func, owner.Stage, wide, g.rows, g.planes)
 		if g.registers {
-			if block, some := p.sumsTile(f, owner); some {
+			if block, some := p.sumsTile(f, owner, true); some {
 				tile, done = block, done || sp.Sums(f)
 				wide = tile.Tile[sp.Pipeline().Funcs[owner.Func].Stages[0].PureLoop(p.vector(owner.Func))]
 			}
@@ -341,7 +345,8 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 			times[f] += calls[i] * max(1, times[r.Func])
 		}
 		owners[f] = owner
-		if shared || !place(p, f, owner) {
+		atRoot := shared || !place(p, f, owner)
+		if atRoot {
 			owners[f] = space.Reader{Func: f}
 			p.root(f)
 			rows := g.rows
@@ -353,7 +358,9 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 		fits := sp.CanInline(f) && !scattered(sp, f)
 		fewOnes := fits && g.inlined == few && alone && times[f] <= fewTimes
 		common := fits && g.channels && p.inChannels(f)
-		if !sp.OnlyRoot(f) && (fewOnes || common || g.inlined >= light && isLight(sp, f)) {
+		// A copy of an input is for the tiles that read it over and over, not for all of them.
+		useless := fits && g.registers && atRoot && sp.Pipeline().Funcs[f].Wrapper
+		if !sp.OnlyRoot(f) && (fewOnes || common || useless || g.inlined >= light && isLight(sp, f)) {
 			p.preferInline(f)
 		} else {
 			times[f] = 0

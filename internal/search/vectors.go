@@ -43,9 +43,10 @@ func (m *mover) interchange(from, _ *space.State) (*space.State, bool) {
 	return m.vectors(from, space.Interchange, factorless((*space.Space).Interchanges))
 }
 
-// terms unrolls reductions of one Func, or none of them any more.
+// terms unrolls short reductions of one Func, or none of them any more. Some of a long one are
+// for where prototypes have them: of most sums they make only more code.
 func (m *mover) terms(from, _ *space.State) (*space.State, bool) {
-	return m.vectors(from, space.Terms, (*space.Space).Terms)
+	return m.vectors(from, space.Terms, windowTerms)
 }
 
 // vectors says something else of one Func that something of that Kind can be said of: one
@@ -174,7 +175,20 @@ func (p *plan) enoughLanes(f int) int64 {
 }
 
 // terms has all Funcs unroll their short reductions. False where none has any.
-func (p *plan) terms() bool { return p.sayMost(space.Terms, p.sp.Terms) }
+func (p *plan) terms() bool {
+	return p.sayMost(space.Terms, func(f int) []int64 { return windowTerms(p.sp, f) })
+}
+
+// windowTerms are the terms of short reductions.
+func windowTerms(sp *space.Space, f int) []int64 {
+	if !sp.Windows(f) {
+		return nil
+	}
+	return sp.Terms(f)
+}
+
+// longTerms has all Funcs unroll some of their reductions, long ones too. False where none has any.
+func (p *plan) longTerms() bool { return p.sayMost(space.Terms, p.sp.Terms) }
 
 // across has all Funcs add up along rows that can, as many at once as they can. False where
 // none can.

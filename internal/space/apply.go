@@ -103,7 +103,7 @@ func (w *writer) level(n, parent *Nest, here *schedule.Level, depth int) {
 		case w.sumsAcross(st, n):
 		case n.VectorLoop < 0:
 			loops := w.block(st, n)
-			w.terms(n, st.vars[:loops])
+			w.terms(st, n, loops)
 		case !w.onePoint(n):
 			st.vectorised().vectorise = true
 			w.longerVectors(st, n, parent)
@@ -367,7 +367,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		if w.interchanges(n) || !w.unroll(s, loops, w.sp.UnrollLimit(n.Func, n.Stage)) {
 			loops = w.block(s, n)
 		}
-		w.terms(n, s.vars[:loops])
+		w.terms(s, n, loops)
 	}
 	return group
 }

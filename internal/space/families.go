@@ -1,5 +1,7 @@
 package space
 
+import "slices"
+
 // path lists the levels from the root inwards into whose bodies Func f may be
 // put: each time the only child that reads f, as long as that makes the region
 // of f smaller. A Func read by two children can go no deeper.
@@ -117,7 +119,7 @@ func (p *placing) families(to use) {
 		case to == sought || to == drawn && sp.anyTiles(l):
 			t.set = p.setOf(i)
 		default:
-			t.tiles = sp.tiles(l)
+			t.tiles = p.listed(i)
 		}
 		p.tiles = append(p.tiles, t)
 	}
@@ -201,7 +203,63 @@ func (p *placing) setOf(i int) *tileSet {
 		p.sets = append(p.sets, new(tileSet))
 	}
 	p.sets[i].init(p.path[i].Size, splits)
+	p.eachSumBlock(i, p.sets[i].add)
 	return p.sets[i]
+}
+
+// listed are the tilings of level i that are allowed. The slice is shared.
+func (p *placing) listed(i int) [][]int64 {
+	sp, l := p.s.sp, p.path[i]
+	out := slices.Clip(sp.tiles(l))
+	p.eachSumBlock(i, func(t []int64) {
+		if sp.allows(l, t) && !contains(out, t) {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// sumRows are how many points of one loop a block of sums may have beside three and powers of
+// two: of the 12 sums that 16 registers bear, or the 24 of 32, two vectors by six, or four, take
+// the fewest loads.
+var sumRows = [...]int64{6, 12}
+
+// SumBlocks says whether there are tiles for f that are a block of sums of so many rows.
+func (sp *Space) SumBlocks(f int) bool { return sp.nodes[f].sumBlocks }
+
+// eachSumBlock calls add with the tilings of level i whose tiles are such a block of what f adds
+// up and nothing else: so many points of the innermost loop there is beside the vector's, by one,
+// two or four vectors, as far as there are registers for their sums. With such sizes for all
+// loops of all tiles a space would have more choices, of which hardly any is better. Points of
+// partial results are several sums each.
+func (p *placing) eachSumBlock(i int, add func(tiling []int64)) {
+	sp, l := p.s.sp, p.path[i]
+	if l.VectorLoop < 0 || !sp.SumBlocks(p.f) {
+		return
+	}
+	row := -1
+	for k, o := range sp.stages[l.stageNumber()].Loops {
+		if o.Pure && k != l.VectorLoop && l.Size[k] > 1 {
+			row = k
+			break
+		}
+	}
+	if row < 0 {
+		return
+	}
+	most := sp.UnrollLimit(p.f, len(sp.nodes[p.f].Stages)-1)
+	along, up := l.Size[l.VectorLoop], l.Size[row]
+	for _, rows := range sumRows {
+		tiles := ceilDiv(up, rows)
+		if tiles == 1 || wasteful(up, rows, tiles) {
+			continue
+		}
+		for vectors := int64(1); vectors <= min(4, most/rows) && along%vectors == 0; vectors *= 2 {
+			t := slices.Clone(l.Size)
+			t[l.VectorLoop], t[row] = along/vectors, tiles
+			add(t)
+		}
+	}
 }
 
 // fitsInside holds where f may be computed directly in the body of level l, here

@@ -161,6 +161,10 @@ func (k *seeker) cut(number int, fam *family) {
 	}
 	at := Place{Func: l.Func, Stage: l.Stage}
 	k.descend(0, k.ratios.far(at, k.want.Store)+2*k.ratios.far(at, k.want.Compute), 0)
+	for i, t := range set.more {
+		k.tile = append(k.tile[:0], t...)
+		k.allowed(member{family: number, tile: set.total - len(set.more) + i})
+	}
 }
 
 // choose makes the choices for loop i, and lowers what it adds at least.
@@ -233,9 +237,14 @@ func (k *seeker) complete(soFar float64, tile int) {
 			continue
 		}
 		k.tile[last] = x.tiles
-		if k.p.s.sp.allows(k.level, k.tile) {
-			k.members(m)
-		}
+		k.allowed(m)
+	}
+}
+
+// allowed weighs those with the tiling at hand, which is the first of m, if it is allowed.
+func (k *seeker) allowed(m member) {
+	if k.p.s.sp.allows(k.level, k.tile) {
+		k.members(m)
 	}
 }
 

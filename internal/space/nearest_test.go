@@ -14,7 +14,7 @@ import (
 // them are not to be had.
 func TestNearestAreNearest(t *testing.T) {
 	compared, elsewhere := 0, 0
-	for _, name := range []string{"harris.h21", "conv_layer.h21", "bilateral_grid.h21", "camera_pipe.h21"} {
+	for _, name := range []string{"harris.h21", "conv_layer.h21", "bilateral_grid.h21", "camera_pipe.h21", "product_in.h21"} {
 		for _, unchecked := range []bool{false, true} {
 			o := Defaults(2)
 			if o.Unchecked = unchecked; unchecked {

@@ -117,6 +117,11 @@ type Options struct {
 	// true; Adams turns it off.
 	RoundTasks bool
 
+	// SumBlocks adds tiles that are a block of sums of six or twelve rows, and lets two
+	// iterations of a long reduction be unrolled around a block (see Terms). Default true;
+	// Adams turns it off.
+	SumBlocks bool
+
 	// SerialStages lets a Func have tasks although one of its stages can have none, as
 	// where each point is written first and a few where the data have it then. Default
 	// true; Adams turns it off.
@@ -134,6 +139,7 @@ func Defaults(parallelism int) Options {
 	o.SlideUpdates = true
 	o.UnrollTables = true
 	o.RoundTasks = true
+	o.SumBlocks = true
 	o.SerialStages = true
 	o.Executed = true
 	o.SumsLimit = 0

@@ -13,6 +13,7 @@ func TestPacking(t *testing.T) {
 	checkStructure(t, (*Space).Packing, map[string]string{
 		"turned.h21":      "input_im_in_output = input_im.in(output)\n",
 		"conv_layer.h21":  "input_im_in_sum = input_im.in(sum)\nfilter_im_in_sum = filter_im.in(sum)\n",
+		"product.h21":     "b_im_in_product = b_im.in(product)\na_im_in_product = a_im.in(product)\n",
 		"recurrences.h21": "input_im_in_next = input_im.in(next)\n",
 	})
 }

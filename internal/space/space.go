@@ -66,6 +66,7 @@ type node struct {
 	dots        []int64   // see Dots
 	across      []int64   // see Across
 	terms       []int64   // see Terms
+	sumBlocks   bool      // see SumBlocks
 	chosen      []bool    // see Chosen, by dimension
 }
 
@@ -89,6 +90,7 @@ type stage struct {
 	unrolled int64  // vectors at most, see Options.SumsLimit
 	dots     [2]int // see dotLoop, by dotFactors
 	terms    bool   // it has reductions to unroll, see Terms
+	window   bool   // they are short ones
 	across   int    // the loop that can be a vector by itself, see Across; -1 for none
 	along    []int  // the Func's dimension that a loop runs along, -1 for none; see findAlong
 	shared   int    // the reduction loop that can be cut into tasks inside others, -1 for none; see findShared
@@ -299,6 +301,7 @@ func (sp *Space) checkRoot() error {
 // derive computes what needs bounds.
 func (sp *Space) derive() {
 	bits := sp.p.VectorBits()
+	factors := slices.ContainsFunc(sp.nodes, func(n node) bool { return n.factored > 0 })
 	looksUp := sp.LooksUp(func(f int) bool { return sp.nodes[f].inlinable() })
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
@@ -315,6 +318,7 @@ func (sp *Space) derive() {
 		n.divergent = n.findDivergent()
 		n.shorter = n.findShorter(bits, looksUp[f])
 		n.dots = sp.findDots(f)
+		n.sumBlocks = sp.o.SumBlocks && !factors && sp.Sums(f)
 		n.terms = sp.findTerms(f)
 	}
 	for f := len(sp.nodes) - 1; f >= 0; f-- {

@@ -19,10 +19,21 @@ const (
 	termsAtOnce = 256
 )
 
+// someTerms is how many iterations of a loop that is longer are unrolled, if code that is written
+// out for manyTerms has room for them.
+const someTerms = 2
+
 // Terms are how many iterations of its reductions updates of f can have unrolled, by a
 // decision of the Kind Terms: those of the innermost short loop, of the innermost two, and so
-// on. The slice is shared.
+// on; where none is short, two of the innermost, if they divide it. The slice is shared.
 func (sp *Space) Terms(f int) []int64 { return sp.nodes[f].terms }
+
+// Windows says whether f has updates whose reductions, or the innermost of them, are as short as
+// a window's.
+func (sp *Space) Windows(f int) bool {
+	n := &sp.nodes[f]
+	return slices.ContainsFunc(sp.stages[n.first:n.first+len(n.Stages)], func(st stage) bool { return st.window })
+}
 
 // UnrollsTerms says whether a stage of f has any to unroll.
 func (sp *Space) UnrollsTerms(f, stage int) bool { return sp.stages[sp.nodes[f].first+stage].terms }
@@ -47,9 +58,14 @@ func (sp *Space) findTerms(f int) []int64 {
 			}
 		}
 		st.short(iterations, manyTerms, func(_ int, terms int64) {
-			st.terms = true
+			st.window = true
 			out = append(out, terms)
 		})
+		st.terms = st.window
+		if !st.window && n.sumBlocks && st.long(iterations) >= 0 {
+			st.terms = true
+			out = append(out, someTerms)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -73,10 +89,21 @@ func (st *stage) short(iterations []int64, most int64, take func(loop int, terms
 	}
 }
 
-// terms unrolls reductions inside the other loops of a group, the innermost one around
-// vectors, where the state has it so and nothing else is computed in them, around its points
-// that are unrolled.
-func (w *writer) terms(n *Nest, group []loopVar) {
+// long is the innermost reduction, of loops of so many iterations as for short, if some of it
+// can be unrolled; -1 otherwise.
+func (st *stage) long(iterations []int64) int {
+	i := slices.IndexFunc(iterations, func(n int64) bool { return n != 1 })
+	if i < 0 || iterations[i] <= longTerms || iterations[i]%someTerms != 0 {
+		return -1
+	}
+	return i
+}
+
+// terms unrolls reductions inside the other loops of a group, the innermost loops of a stage
+// around vectors, where the state has it so and nothing else is computed in them, around its
+// points that are unrolled.
+func (w *writer) terms(s *stageLoops, n *Nest, loops int) {
+	group := s.vars[:loops]
 	st := &w.sp.stages[n.stageNumber()]
 	most, ok := w.state.vectorsOf(n.Func, Terms)
 	innermost := n
@@ -88,7 +115,9 @@ func (w *writer) terms(n *Nest, group []loopVar) {
 	}
 	code := int64(1)
 	for _, in := range innermost.Inlined {
-		code += in.Calls
+		if !w.sp.nodes[in.Func].Wrapper { // a load, as that of what it would copy
+			code += in.Calls
+		}
 	}
 	iterations := make([]int64, len(group))
 	for i, v := range group {
@@ -102,7 +131,18 @@ func (w *writer) terms(n *Nest, group []loopVar) {
 			iterations[i] = v.extent
 		}
 	}
-	st.short(iterations, min(most, termsAtOnce/code), func(loop int, _ int64) { group[loop].unrolled = true })
+	if st.window {
+		st.short(iterations, min(most, termsAtOnce/code), func(loop int, _ int64) { group[loop].unrolled = true })
+	} else if i := st.long(iterations); i >= 0 && someTerms*code <= manyTerms {
+		some := someTerms * w.alongReduction(n, group[i].loop) // of which vectors are made yet
+		if group[i].extent%some == 0 {
+			in := w.split(s, n, &group[i], some, guard)
+			in.unrolled = true
+			group[i].extent /= some
+			s.vars = slices.Insert(s.vars, i, in)
+			group = s.vars[:loops+1]
+		}
+	}
 	slices.SortStableFunc(group, func(a, b loopVar) int { return cmp.Compare(fromVector(&a), fromVector(&b)) })
 }
 

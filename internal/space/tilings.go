@@ -51,6 +51,7 @@ type tileSet struct {
 	trivia [2]trivial
 	tuples int // of inner choices
 	total  int
+	more   [][]int64 // tilings that are no such product, after all others
 }
 
 // trivial is a choice for the inner loops that leaves them entirely inside, or
@@ -62,7 +63,7 @@ type trivial struct {
 
 // init makes t the set of a size, in the memory it has.
 func (t *tileSet) init(size []int64, kind tilingKind) {
-	*t = tileSet{flat: t.flat[:0], inner: t.inner[:0], tuples: 1}
+	*t = tileSet{flat: t.flat[:0], inner: t.inner[:0], more: t.more[:0], tuples: 1}
 	if len(size) == 0 {
 		return
 	}
@@ -113,9 +114,21 @@ func (t *tileSet) init(size []int64, kind tilingKind) {
 	}
 }
 
+// add puts one more tiling into the set, unless it is there.
+func (t *tileSet) add(tiling []int64) {
+	if !t.holds(tiling) {
+		t.more = append(t.more, tiling)
+		t.total++
+	}
+}
+
 // at sets dst to tiling i, in the order of their code: the outermost loop's choices
 // change first.
 func (t *tileSet) at(i int, dst []int64) {
+	if more := i - t.total + len(t.more); more >= 0 {
+		copy(dst, t.more[more])
+		return
+	}
 	tuple, outer := 0, t.outer
 	for _, x := range t.trivia {
 		if x.at < 0 {
@@ -157,6 +170,11 @@ func (t *tileSet) outers(tuple int) (choices []int64, trivial bool) {
 
 // holds reports whether a tiling of the size is in the set.
 func (t *tileSet) holds(tiling []int64) bool {
+	return t.combines(tiling) || contains(t.more, tiling)
+}
+
+// combines reports whether it is a combination of the choices for each loop.
+func (t *tileSet) combines(tiling []int64) bool {
 	if t.total == 0 || len(tiling) != len(t.inner)+1 {
 		return false
 	}
@@ -218,7 +236,6 @@ func appendChoices(dst []int64, s, factor int64, kind tilingKind, ones, full boo
 // eachSplit calls add with each number of tiles to cut a loop of extent s into.
 // ones and full say that one tile, or a tile an iteration, would be trivial.
 func eachSplit(s, factor int64, ones, full bool, add func(outer int64)) {
-	wasteful := func(inner, outer int64) bool { return inner*outer*7 > s*8 }
 	trivial := func(outer int64) bool { return ones && outer == 1 || full && outer == s }
 	var largest int64
 	for inner := int64(1); inner < s; inner *= factor {
@@ -226,7 +243,7 @@ func eachSplit(s, factor int64, ones, full bool, add func(outer int64)) {
 		if trivial(outer) {
 			continue
 		}
-		if inner > 1 && wasteful(inner, outer) {
+		if inner > 1 && wasteful(s, inner, outer) {
 			break
 		}
 		largest = inner
@@ -237,15 +254,18 @@ func eachSplit(s, factor int64, ones, full bool, add func(outer int64)) {
 		if trivial(outer) {
 			continue
 		}
-		if outer > 1 && inner < largest*2 || wasteful(inner, outer) {
+		if outer > 1 && inner < largest*2 || wasteful(s, inner, outer) {
 			break
 		}
 		add(outer)
 	}
-	if outer := ceilDiv(s, 3); factor == 2 && s > 3 && outer < s && outer > 1 && !wasteful(3, outer) {
+	if outer := ceilDiv(s, 3); factor == 2 && s > 3 && outer < s && outer > 1 && !wasteful(s, 3, outer) {
 		add(outer)
 	}
 }
+
+// wasteful holds where so many tiles of so many iterations make more than 8/7 of a loop.
+func wasteful(s, inner, outer int64) bool { return inner*outer*7 > s*8 }
 
 // A filter says which tilings of a size are remembered under it, beyond the kind:
 // the stage whose loops they cut and what else they are picked by.

@@ -308,6 +308,18 @@ func (w *writer) sumsAcross(s *stageLoops, n *Nest) bool {
 	return ok && w.vectoriseReduction(s, n, w.sp.acrossLoop(n.Func, n.Stage, lanes), lanes)
 }
 
+// alongReduction is how many iterations of a reduction loop of a stage the state has in one
+// vector, 1 where that is not along it.
+func (w *writer) alongReduction(n *Nest, loop int) int64 {
+	if factor, ok := w.state.vectorsOf(n.Func, Dot); ok && w.sp.dotLoop(n.Func, n.Stage, factor) == loop {
+		return factor
+	}
+	if lanes, ok := w.state.vectorsOf(n.Func, Across); ok && w.sp.acrossLoop(n.Func, n.Stage, lanes) == loop {
+		return lanes
+	}
+	return 1
+}
+
 // vectoriseReduction makes a vector, inside all other loops, of so many iterations of a
 // reduction loop, where that many divide what is left of it, and says whether it did.
 func (w *writer) vectoriseReduction(s *stageLoops, n *Nest, loop int, factor int64) bool {
