@@ -187,12 +187,8 @@ func inRegisters(sp *space.Space, g grouping) (*plan, bool) {
 	return p, done
 }
 
-// sumRows is how many rows a block of sums has that takes the fewest loads: by two vectors they
-// are the 12 sums that 16 registers bear, by four the 24 of 32.
-const sumRows = 6
-
 // sumsTile is the tile of f's owner for that, false where f is mostly computed twice in any.
-// Where columns say that no task ends within rows, it may be of sumRows.
+// Where columns say that no task ends within rows, it may be of space.SumRows.
 func (p *plan) sumsTile(f int, owner space.Reader, columns bool) (space.Place, bool) {
 	stages := p.sp.Pipeline().Funcs[owner.Func].Stages
 	vector := p.vector(owner.Func)
@@ -206,9 +202,9 @@ func (p *plan) sumsTile(f int, owner space.Reader, columns bool) (space.Place, b
 	limit := max(1, p.sumsLimit(f)/max(1, volume(p.sp.Extents(f, 0))/volume(tile)))
 	lanes := p.sp.Lanes(owner.Func, 0, vector)
 	vectors, rows := min(2, limit), doubled(loops[0].extent, limit/2)
-	if most, all := limit/sumRows, loops[0].extent; columns && p.sp.SumBlocks(f) && most > 1 && tile[along] >= most*lanes && all > sumRows {
-		if over := (sumRows - all%sumRows) % sumRows; over <= all/16 {
-			vectors, rows = most, sumRows
+	if most, all := limit/space.SumRows, loops[0].extent; columns && p.sp.SumBlocks(f) && most > 1 && tile[along] >= most*lanes && all > space.SumRows {
+		if over := (space.SumRows - all%space.SumRows) % space.SumRows; over <= all/16 {
+			vectors, rows = most, space.SumRows
 		}
 	}
 	for i := range tile {

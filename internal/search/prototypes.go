@@ -42,10 +42,10 @@ func Prototypes(sp *space.Space) []Candidate {
 		g.channels = g.channels && p.channels(p.realised())
 		add(name+g.String(), p)
 	}
-	// termed adds a plan, and what unrolling short reductions makes of it.
-	termed := func(name string, p *plan) {
+	// termed adds a plan, and what unrolling reductions makes of it.
+	termed := func(name string, p *plan, unroll func(*plan) bool) {
 		add(name, p)
-		if p.terms() {
+		if unroll(p) {
 			add(name+"-terms", p)
 		}
 	}
@@ -77,7 +77,7 @@ func Prototypes(sp *space.Space) []Candidate {
 		for _, rows := range []int64{0, 8} {
 			if p, ok := inRegisters(sp, grouping{inlined: light, rows: rows}); ok {
 				p.sized = true
-				termed(fmt.Sprintf("registers-%d", rows), p)
+				termed(fmt.Sprintf("registers-%d", rows), p, (*plan).terms)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	if p := everyRoot(sp, true); p.sums(p.realised()) {
 		p.sized = true // updates have whole blocks of loops that are all there is then
-		termed("root-light-sums", p)
+		termed("root-light-sums", p, (*plan).terms)
 	}
 	if p := everyRoot(sp, true); p.turn() && p.sums(p.realised()) {
 		p.sized = true
@@ -105,11 +105,7 @@ func Prototypes(sp *space.Space) []Candidate {
 	}
 	registers := grouping{rows: 8, registers: true}
 	if p, columns := tiled(sp, registers, 1, 64); columns {
-		name := fmt.Sprintf("columns-64%v", registers)
-		add(name, p)
-		if p.longTerms() {
-			add(name+"-terms", p)
-		}
+		termed(fmt.Sprintf("columns-64%v", registers), p, (*plan).longTerms)
 	}
 	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64}, {inlined: light, rows: 64, by: 4}} {
 		name, p := "across", everyRoot(sp, true)

@@ -219,10 +219,12 @@ func (p *placing) listed(i int) [][]int64 {
 	return out
 }
 
-// sumRows are how many points of one loop a block of sums may have beside three and powers of
-// two: of the 12 sums that 16 registers bear, or the 24 of 32, two vectors by six, or four, take
-// the fewest loads.
-var sumRows = [...]int64{6, 12}
+// SumRows is how many points of one loop a block of sums has that takes the fewest loads: by two
+// vectors they are the 12 sums that 16 registers bear, by four the 24 of 32.
+const SumRows = 6
+
+// sumRows are how many a block may have beside three and powers of two.
+var sumRows = [...]int64{SumRows, 2 * SumRows}
 
 // SumBlocks says whether there are tiles for f that are a block of sums of so many rows.
 func (sp *Space) SumBlocks(f int) bool { return sp.nodes[f].sumBlocks }
