@@ -81,6 +81,23 @@ func TestScoresAddUp(t *testing.T) {
 	}
 }
 
+// Failures before anything worked are no successes of whoever proposed them.
+func TestBanditCountsNoFailures(t *testing.T) {
+	var origins []string
+	var values []float64
+	for range 10 {
+		origins, values = append(origins, techniques[0].name), append(values, 0)
+	}
+	for i, c := range techniques[1:] {
+		for k := range 10 {
+			origins, values = append(origins, c.name), append(values, 100-float64(10*i+k))
+		}
+	}
+	if got := Pulled(t, origins, values); got == techniques[0].name {
+		t.Errorf("%s, of which nothing worked, is the best", got)
+	}
+}
+
 func TestStreamsAreNamed(t *testing.T) {
 	a, b, c := stream(1, "ask", 3).Int63(), stream(1, "ask", 3).Int63(), stream(1, "importance", 3).Int63()
 	if a != b || a == c || a == stream(2, "ask", 3).Int63() || a == stream(1, "ask", 4).Int63() {

@@ -77,7 +77,7 @@ func pull(h *history, rng *rand.Rand) int {
 			continue
 		}
 		uses[k]++
-		if i > 0 && bests[i] != bests[i-1] {
+		if i > 0 && bests[i] != bests[i-1] && !math.IsNaN(bests[i]) {
 			area[k] += float64(uses[k])
 		}
 	}

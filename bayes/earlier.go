@@ -28,7 +28,8 @@ type past struct {
 	works  []bool
 	scale  float64 // mean standard deviation of a search's transformed values
 	log    bool
-	models []*gp.Model    // of each search alone
+	models []*gp.Model    // of each search alone, nil of one without a value
+	valued int            // models that are not nil
 	best   []space.Config // the best of each search, in turn
 }
 
@@ -54,14 +55,16 @@ func (b *bayesian) remember(h *history) (*past, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.models = append(p.models, m)
 		if m != nil {
-			p.models, ranked = append(p.models, m), append(ranked, best)
+			p.valued++
+			ranked = append(ranked, best)
 		}
 	}
-	if len(p.models) == 0 {
+	if p.valued == 0 {
 		return nil, nil
 	}
-	p.scale /= float64(len(p.models))
+	p.scale /= float64(p.valued)
 	for k := range earlierMost {
 		for _, r := range ranked {
 			if k < len(r) {
@@ -124,7 +127,9 @@ func few(h *history, search []Known, n int) []Known {
 func (p *past) predict(b *bayesian, x space.Point) float64 {
 	sum := 0.0
 	for task, m := range p.models {
-		sum += m.Mean(b.row(nil, x, task+1)) / float64(len(p.models))
+		if m != nil {
+			sum += m.Mean(b.row(nil, x, task+1)) / float64(p.valued)
+		}
 	}
 	return sum
 }

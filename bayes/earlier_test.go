@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,17 @@ func TestEarlierSearchesOfOtherSpaces(t *testing.T) {
 		if _, err := bayes.Open(context.Background(), now.Space, bayes.Options{Earlier: [][]bayes.Known{{bad}}}, nil); err == nil {
 			t.Errorf("%+v is not refused", bad)
 		}
+	}
+}
+
+// A search of which nothing worked does not shift the numbers of those after it.
+func TestEarlierSearchWithoutAValue(t *testing.T) {
+	now := sized(t, 1)
+	good := known(t, now, 12)
+	bad := []bayes.Known{{Config: good[0].Config, Outcome: bayes.Failure(bayes.Crashed, "")}}
+	all, own := bayes.Predicted(t, now.Space, [][]bayes.Known{bad, good}, 1)
+	if len(all) == 0 || !slices.Equal(all, own) {
+		t.Errorf("after one that failed %.3f is expected, by itself %.3f", all, own)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 // time a trial is asked or told; the last record of an ID counts. Only one
 // process at a time can hold the file.
 type JSONLines struct {
-	f *os.File
+	f   *os.File
+	end int64 // of the last whole line
 }
 
 // OpenJSONLines opens or creates the file.
@@ -38,14 +39,21 @@ func (s *JSONLines) Begin(_ context.Context, h Header) (Header, []Record, error)
 	if _, err := s.f.Seek(0, io.SeekStart); err != nil {
 		return h, nil, err
 	}
-	stored, records, end, err := s.read()
+	stored, records, end, rest, err := s.read()
 	if err != nil {
 		return h, nil, err
 	}
-	if err := s.f.Truncate(end); err != nil {
-		return h, nil, err
+	if stored == nil {
+		begun, err := json.Marshal(h)
+		if err != nil {
+			return h, nil, err
+		}
+		if !bytes.HasPrefix(append(begun, '\n'), rest) && !bytes.HasPrefix(rest, headerStart) {
+			return h, nil, fmt.Errorf("trial store %s: this is no store of trials; name another file (it was left as it was)", s.f.Name())
+		}
 	}
-	if _, err := s.f.Seek(end, io.SeekStart); err != nil {
+	s.end = end
+	if err := s.cut(); err != nil {
 		return h, nil, err
 	}
 	if stored == nil {
@@ -59,16 +67,29 @@ func (s *JSONLines) Begin(_ context.Context, h Header) (Header, []Record, error)
 	return *stored, out, nil
 }
 
-func (s *JSONLines) read() (header *Header, records map[int]Record, end int64, err error) {
+// headerStart is how every header begins.
+var headerStart = []byte(`{"version":`)
+
+// cut takes away what follows the last whole line.
+func (s *JSONLines) cut() error {
+	if err := s.f.Truncate(s.end); err != nil {
+		return fmt.Errorf("trial store: %w", err)
+	}
+	_, err := s.f.Seek(s.end, io.SeekStart)
+	return err
+}
+
+// read gives what is there up to end, and the rest, which has no end of a line.
+func (s *JSONLines) read() (header *Header, records map[int]Record, end int64, rest []byte, err error) {
 	records = map[int]Record{}
 	r := bufio.NewReader(s.f)
 	for line := 1; ; line++ {
 		text, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return header, records, end, nil
+			return header, records, end, text, nil
 		}
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, nil, 0, nil, err
 		}
 		end += int64(len(text))
 		if header == nil {
@@ -81,7 +102,7 @@ func (s *JSONLines) read() (header *Header, records map[int]Record, end int64, e
 			}
 		}
 		if err != nil {
-			return nil, nil, 0, fmt.Errorf("trial store %s, line %d: %w", s.f.Name(), line, err)
+			return nil, nil, 0, nil, fmt.Errorf("trial store %s, line %d: %w", s.f.Name(), line, err)
 		}
 	}
 }
@@ -92,14 +113,17 @@ func decode(text []byte, into any) error {
 	return d.Decode(into)
 }
 
+// append writes a line, all of it or, where that fails, none.
 func (s *JSONLines) append(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if _, err := s.f.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("trial store: %w", err)
+	text = append(text, '\n')
+	if _, err := s.f.Write(text); err != nil {
+		return errors.Join(fmt.Errorf("trial store: %w", err), s.cut())
 	}
+	s.end += int64(len(text))
 	return s.f.Sync()
 }
 

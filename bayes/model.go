@@ -202,7 +202,7 @@ func (b *bayesian) fitProcess(h *history, d data, rng *rand.Rand) (*gp.Model, no
 			last = t.note
 		}
 	}
-	if last.Hyper != nil && last.Told == d.told {
+	if last.Hyper != nil && last.Told == d.told && len(last.Hyper.Length) == len(b.width) {
 		m, err := gp.NewNoisy(b.dims, d.x, d.z, d.noise, *last.Hyper)
 		return m, last, err
 	}

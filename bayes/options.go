@@ -22,12 +22,11 @@ const (
 	Bandit Method = "bandit"
 )
 
-// Choice turns something on, off, or leaves it to the data.
+// Choice leaves something to the data or turns it off.
 type Choice string
 
 const (
 	Auto Choice = "" // let the data decide
-	On   Choice = "on"
 	Off  Choice = "off"
 )
 
@@ -161,9 +160,10 @@ type Acquisition struct {
 	Explore float64 `json:"explore,omitempty"`
 	// Reach bounds the climbs of the others; default 2.
 	Reach int `json:"reach,omitempty"`
-	// Adaptive lets Reach change: it doubles after 3 improvements in a row, is halved
-	// after as many trials without one as there are parameters, and below 1 the whole
-	// space is searched until there is one (after TuRBO, Eriksson et al. 2019).
+	// Adaptive lets Reach change: it doubles after 3 improvements in a row and is halved
+	// after as many trials without one as there are parameters, 4 at least. Below 1 the
+	// whole space is searched, until there is one or as many trials again had none, and
+	// then as at first (after TuRBO, Eriksson et al. 2019).
 	Adaptive bool `json:"adaptive,omitempty"`
 	// Batch rule for trials asked while others are pending; default Believer.
 	Batch Batch `json:"batch,omitempty"`
@@ -201,8 +201,8 @@ func (o Options) Validate() error {
 	if !slices.Contains([]Method{"", Bayesian, Uniform, ChainOfTrees, Bandit}, o.Method) {
 		bad("unknown method %q", o.Method)
 	}
-	if !slices.Contains([]Choice{Auto, On, Off}, o.Surrogate.LogObjective) {
-		bad("log_objective is on, off or empty, not %q", o.Surrogate.LogObjective)
+	if !slices.Contains([]Choice{Auto, Off}, o.Surrogate.LogObjective) {
+		bad("log_objective is off or empty, not %q", o.Surrogate.LogObjective)
 	}
 	if !slices.Contains([]Design{"", Random, Middle, Balanced, Spread}, o.Design) {
 		bad("unknown design %q", o.Design)

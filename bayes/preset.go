@@ -10,7 +10,7 @@ import (
 func paper() Options {
 	return Options{
 		Initial:     10,
-		Surrogate:   Surrogate{LogObjective: On, AnyMetric: "spearman", Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
+		Surrogate:   Surrogate{AnyMetric: "spearman", Samples: 50, Refine: 10, Evals: 100, FullEvery: 1},
 		Acquisition: Acquisition{Candidates: 30_000, Starts: 10, Global: 1},
 		Feasibility: Feasibility{Threshold: 0.1, Unwarned: true},
 	}

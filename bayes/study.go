@@ -95,9 +95,11 @@ func Open(ctx context.Context, sp *space.Space, opts Options, store Store) (*Stu
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
+	opts.Start = slices.Clone(opts.Start)
 	for i, c := range opts.Start {
-		if !c.Valid() || len(c.Point()) == 0 {
-			return nil, fmt.Errorf("options: start configuration %d belongs to no space", i)
+		var err error
+		if opts.Start[i], err = own(sp, c); err != nil {
+			return nil, fmt.Errorf("options: start configuration %d: %w", i+1, err)
 		}
 	}
 	if store == nil {
@@ -123,6 +125,14 @@ func Open(ctx context.Context, sp *space.Space, opts Options, store Store) (*Stu
 	}
 	s.propose = s.opts.proposer()
 	return s, nil
+}
+
+// own is c as a configuration of sp, or an error where it is none, or breaks constraints.
+func own(sp *space.Space, c space.Config) (space.Config, error) {
+	if !c.Valid() || len(c.Point()) == 0 {
+		return c, errors.New("it belongs to no space")
+	}
+	return sp.Parse(c.Map())
 }
 
 func (s *Study) restore(i int, r Record) error {
@@ -274,10 +284,11 @@ func (s *Study) Import(ctx context.Context, c space.Config, o Outcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := o.validate(); err != nil {
-		return fmt.Errorf("import of %v: %w", c, err)
+		return fmt.Errorf("import: %w", err)
 	}
-	if len(s.space.Violated(c.Point())) > 0 {
-		return fmt.Errorf("import of %v: it breaks %q", c, s.space.Violated(c.Point()))
+	c, err := own(s.space, c)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
 	}
 	if old := s.seen[c.Point().Key()]; old != nil {
 		return fmt.Errorf("import of %v: it is trial %d already", c, old.ID)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/protuner/protuner/bayes"
@@ -100,6 +102,55 @@ func TestStartDefaultImport(t *testing.T) {
 	}
 }
 
+// A configuration of another space, or one that breaks a constraint, could be stored but
+// never read again.
+func TestForeignConfigurationsAreRefused(t *testing.T) {
+	ctx := context.Background()
+	p := all(t)[0]
+	good, err := p.Space.ParseJSON([]byte(`{"cs":64,"uf":4,"ocs":8,"ont":4,"ost":"dynamic","p":[0,1,3,2,4]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := good.Map()
+	values["cs"], values["uf"] = 4.0, 8.0
+	broken := p.Space.Adopt(values)
+	one := mustSpace(t, []space.Param{{Name: "x", Type: space.Integer, Min: 1, Max: 9}})
+	foreign, err := one.Parse(map[string]any{"x": 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]space.Config{"broken": broken, "foreign": foreign, "none": {}} {
+		if _, err := bayes.Open(ctx, p.Space, bayes.Options{Start: []space.Config{good, c}}, nil); err == nil || !strings.Contains(err.Error(), "start configuration 2: ") {
+			t.Errorf("%s as a start: %v", name, err)
+		}
+		s := open(t, p, bayes.Options{}, nil)
+		if err := s.Import(ctx, c, bayes.Value(1)); err == nil || !strings.HasPrefix(err.Error(), "import: ") || len(s.Trials()) > 0 {
+			t.Errorf("%s imported: %v", name, err)
+		}
+	}
+}
+
+// One element can only be in one order, whatever the metric.
+func TestPermutationOfOneElement(t *testing.T) {
+	for _, metric := range []string{"", "kendall", "spearman", "hamming"} {
+		sp := mustSpace(t, []space.Param{{Name: "p", Type: space.Permutation, Size: 1}})
+		s, err := bayes.Open(context.Background(), sp, bayes.Options{Surrogate: bayes.Surrogate{Metric: metric}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, err := s.Ask(context.Background(), 2)
+		if err != nil || len(asked) != 1 {
+			t.Fatalf("%s: %v, %v", metric, asked, err)
+		}
+		if err := s.Tell(context.Background(), asked[0].ID, bayes.Value(1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Ask(context.Background(), 1); !errors.Is(err, bayes.ErrExhausted) {
+			t.Errorf("%s: %v", metric, err)
+		}
+	}
+}
+
 func TestWarmStartHelps(t *testing.T) {
 	ctx := context.Background()
 	p := all(t)[0]
@@ -119,7 +170,7 @@ func TestWarmStartHelps(t *testing.T) {
 func TestOptionsValidate(t *testing.T) {
 	for want, o := range map[string]bayes.Options{
 		`unknown method "magic"`:    {Method: "magic"},
-		"on, off or empty":          {Surrogate: bayes.Surrogate{LogObjective: "maybe"}},
+		"off or empty":              {Surrogate: bayes.Surrogate{LogObjective: "maybe"}},
 		"unknown permutation metri": {Surrogate: bayes.Surrogate{Metric: "cosine"}},
 		"initial is -1":             {Initial: -1},
 		"candidates is -2":          {Acquisition: bayes.Acquisition{Candidates: -2}},
@@ -223,6 +274,76 @@ func TestJSONLinesRepairsATornLine(t *testing.T) {
 	defer st.Close()
 	if _, err := bayes.Open(context.Background(), p.Space, bayes.Options{}, st); err == nil || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("damaged line: %v", err)
+	}
+}
+
+// A write that fails half-way leaves no half line before the next; what is no store of ours
+// is left alone.
+func TestJSONLinesStaysWhole(t *testing.T) {
+	p := tiny(t)
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	st, err := bayes.OpenJSONLines(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := play(t, p, bayes.Options{}, st, 3)
+	want := configs(s)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Room for a few more bytes, as on a disk that is full.
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	limit := was
+	limit.Cur = uint64(info.Size()) + 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Skipf("no limit on files can be set: %v", err)
+	}
+	_, err = s.Ask(context.Background(), 1)
+	if e := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); e != nil {
+		t.Fatal(e)
+	}
+	if err == nil {
+		t.Fatal("a full disk is no error")
+	}
+	if now, err := os.Stat(path); err != nil || now.Size() != info.Size() {
+		t.Errorf("%d bytes are left of %d, %v", now.Size(), info.Size(), err)
+	}
+	if _, err := s.Ask(context.Background(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = bayes.OpenJSONLines(path); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, p, bayes.Options{}, st)
+	if got := configs(s); !strings.HasPrefix(got, want) || len(s.Trials()) != 4 {
+		t.Errorf("read again: %s", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	const notes = `{"notes": "of somebody else"}`
+	if err := os.WriteFile(path, []byte(notes), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = bayes.OpenJSONLines(path); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if _, err := bayes.Open(context.Background(), p.Space, bayes.Options{}, st); err == nil || !strings.Contains(err.Error(), "no store of trials") {
+		t.Errorf("notes: %v", err)
+	}
+	if left, err := os.ReadFile(path); err != nil || string(left) != notes {
+		t.Errorf("left of them: %s, %v", left, err)
 	}
 }
 

@@ -113,6 +113,7 @@ func TestErrors(t *testing.T) {
 		"a in 3":            "a list such as",
 		"a in []":           "an empty list",
 		"1.2.3 < a":         `"1.2.3" is not a number`,
+		"a in [3] == 1":     "column 10: no comparison can follow in",
 		"a 3":               `"3" found where an operator`,
 		"é < 3":             "column 1: unknown parameter é",
 		"é == é and a < b1": "column 1",

@@ -193,13 +193,16 @@ func (p *parser) not() *node {
 // comparison reads a chain such as a < b <= c, as Python does.
 func (p *parser) comparison() *node {
 	first := p.binary(0)
-	left, n := first, (*node)(nil)
+	left, n, member := first, (*node)(nil), false
 	for {
 		t, ok := p.accept("<", "<=", ">", ">=", "==", "!=", "in", "not")
 		if !ok {
 			break
 		}
 		p.unambiguous(left)
+		if member {
+			p.fail(t.pos, "no comparison can follow in; use parentheses")
+		}
 		var c *node
 		if t.text == "in" || t.text == "not" {
 			if t.text == "not" {
@@ -211,7 +214,7 @@ func (p *parser) comparison() *node {
 				p.fail(t.pos, "in cannot follow another comparison; use parentheses")
 			}
 			c = p.membership(t, left)
-			left = &node{op: opConst, pos: t.pos}
+			member = true
 		} else {
 			right := p.binary(0)
 			p.unambiguous(right)

@@ -50,7 +50,7 @@ func minimize(f func(x, grad []float64) float64, x, lo, hi []float64, evals int)
 		if s == nil { // the first step has no scale of its own
 			step = math.Min(1, 1/floats.Norm(dir, 1))
 		}
-		// Half a nat-sized move of a log hyperparameter is the most a step may do.
+		// Two nats are the most that a step may move a log hyperparameter.
 		step = math.Min(step, 2/floats.Norm(dir, math.Inf(1)))
 		accepted, nextValue := false, 0.0
 		for ; evals > 0 && step > 1e-10; step *= 0.4 {

@@ -91,7 +91,15 @@ func (p *Param) text(x []float64) string {
 		}
 		return strings.Join(parts, ",")
 	}
-	return strconv.FormatFloat(x[0], 'g', -1, 64)
+	return number(x[0])
+}
+
+// number writes x as JSON does: programs that read {name} know no exponent in 1048576.
+func number(x float64) string {
+	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.FormatFloat(x, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 func (p *Param) value(x []float64) any {

@@ -49,10 +49,18 @@ func (o EncodeOptions) own(p *Param) Metric {
 	return Spearman
 }
 
+// of is the metric of p that m asks for: one element has no pairs, and compares as itself.
+func (m Metric) of(p *Param) Metric {
+	if m == Kendall && p.Size == 1 {
+		return Naive
+	}
+	return m
+}
+
 // Encoder returns the space's encoder. Columns: one per numeric or categorical
 // parameter; per permutation of n elements n (Spearman: the position of each
 // element over n; Hamming: the element at each position), n(n-1)/2 (Kendall:
-// which of two elements is first) or 1 (naive).
+// which of two elements is first) or 1 (naive, and Kendall of one element).
 func (s *Space) Encoder(o EncodeOptions) *Encoder {
 	e := &Encoder{s: s, noLog: o.NoLog}
 	for i := range s.params {
@@ -64,12 +72,12 @@ func (s *Space) Encoder(o EncodeOptions) *Encoder {
 		}
 		var metrics []Metric
 		for _, m := range o.Metrics {
-			if !slices.Contains(metrics, m) {
+			if m = m.of(p); !slices.Contains(metrics, m) {
 				metrics = append(metrics, m)
 			}
 		}
 		if metrics == nil {
-			metrics = []Metric{o.own(p)}
+			metrics = []Metric{o.own(p).of(p)}
 		}
 		e.metrics = append(e.metrics, metrics)
 		for part, m := range metrics {

@@ -209,6 +209,8 @@ func (p *Param) parse(v any, dst []float64) error {
 		switch t := v.(type) {
 		case string:
 			s = t
+		case float64:
+			s = number(t)
 		case nil, []any, []int, map[string]any:
 			return bad("%v is not one of %s", v, strings.Join(p.Categories, ", "))
 		default:

@@ -291,9 +291,20 @@ func (g *group) enumerate(x Point, l int, n *node, yield func() bool) bool {
 	if n.vals != nil {
 		values = g.expand(x, l, n)
 	} else {
-		if p := &g.s.params[i]; p.Type == Permutation {
+		p := &g.s.params[i]
+		switch {
+		case p.Type == Permutation:
 			values = unused(x[o-pos:o], p.Size)
-		} else {
+		case p.Type == Integer && g.s.domain[i] == nil: // too long to be listed
+			for x[o] = p.Min; x[o] <= p.Max; x[o]++ {
+				v := x[o]
+				if !g.enumerate(x, l+1, n, yield) {
+					return false
+				}
+				x[o] = v
+			}
+			return true
+		default:
 			values = g.s.domain[i]
 		}
 	}

@@ -314,9 +314,11 @@ func (b *scenarioBuilder) param(sc *Scenario, m member) error {
 func (p *Param) setValues(values []any) error {
 	if p.Type == Categorical {
 		for _, v := range values {
-			switch v.(type) {
-			case string, float64, bool:
+			switch v := v.(type) {
+			case string, bool:
 				p.Categories = append(p.Categories, fmt.Sprint(v))
+			case float64:
+				p.Categories = append(p.Categories, number(v))
 			default:
 				return fmt.Errorf("%v is neither text nor number", v)
 			}

@@ -273,14 +273,14 @@ func (s *Space) Exact() bool {
 	return !slices.ContainsFunc(s.groups, func(g *group) bool { return g.root == nil })
 }
 
-// Fingerprint identifies the parameters, their order and the constraints.
-// Defaults and metrics do not count.
+// Fingerprint identifies the parameters, their order and metrics, and the constraints.
+// Defaults do not count.
 func (s *Space) Fingerprint() string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for i := range s.params {
 		p := s.params[i]
-		p.Default, p.Metric = nil, 0
+		p.Default = nil
 		_ = enc.Encode(p) // plain data to a hash: cannot fail
 	}
 	_ = enc.Encode(s.texts)

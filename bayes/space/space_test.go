@@ -444,6 +444,50 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
+// What goes to programs and people reads as the number everywhere.
+func TestLargeNumbersHaveNoExponent(t *testing.T) {
+	sc, err := space.ReadScenario(strings.NewReader(`{"application_name":"n","input_parameters":{
+		"buffer":{"parameter_type":"ordinal","values":[1048576,2097152]},
+		"kind":{"parameter_type":"categorical","values":[1000000,"none"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := sc.Space.ParseJSON([]byte(`{"buffer":1048576,"kind":1000000}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Text("buffer") != "1048576" || c.Text("kind") != "1000000" {
+		t.Errorf("%s", c)
+	}
+	if again, err := sc.Space.Parse(c.Map()); err != nil || again.String() != c.String() {
+		t.Errorf("read again: %s, %v", again, err)
+	}
+}
+
+// Every configuration is enumerated, also of integers too many to be listed.
+func TestAllOfALongRange(t *testing.T) {
+	s := mustNew(t, []space.Param{{Name: "n", Type: space.Integer, Min: -1, Max: 4998}, ordinal("m", 1, 2)})
+	seen := map[string]bool{}
+	for x := range s.All() {
+		if !s.Feasible(x) {
+			t.Fatalf("%v", s.Config(x))
+		}
+		seen[x.Key()] = true
+	}
+	if float64(len(seen)) != s.Size() || len(seen) != 10000 {
+		t.Errorf("%d of %v", len(seen), s.Size())
+	}
+	n := 0
+	for range s.All() {
+		if n++; n == 3 {
+			break
+		}
+	}
+	if n != 3 {
+		t.Errorf("stopped after %d", n)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	s := scenario(t, "spmm").Space
 	good := `{"cs":16,"uf":8,"ocs":1,"ont":32,"ost":"static","p":[0,1,2,3,4]}`
