@@ -321,7 +321,7 @@ func (s *Stored) floor(out *Summary) {
 		for _, p := range s.partsOf(r.App) {
 			if race := s.race(p); race != nil && len(race.Lanes) > 0 {
 				first := race.Lanes[0].Laps
-				groups = append(groups, group{float64(p.Times) * fastest(first).Seconds(), paired(first, race.Sentinel)})
+				groups = append(groups, group{float64(p.Times) * fastest(first).Seconds(), measure.AgainstItself(first, race.Sentinel)})
 			}
 		}
 		if len(groups) < r.Parts {

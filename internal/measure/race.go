@@ -30,7 +30,7 @@ type RaceOptions struct {
 	MaxTime   time.Duration
 	HalfWidth float64 // relative half-width of the interval that is precise enough; default 0.02
 	// Quiet is the factor by which the sentinel may be above its own minimum; a round
-	// in which it is more is thrown away. Default 1.1.
+	// in which it is more is thrown away. Default quiet.
 	Quiet float64
 	// Drop is the factor by which a participant's minimum may be behind the leader's
 	// after two rounds before it is dropped; later a paired Wilcoxon test decides.
@@ -46,8 +46,11 @@ type RaceOptions struct {
 
 // DefaultRaceOptions are the documented defaults.
 func DefaultRaceOptions() RaceOptions {
-	return RaceOptions{Protocol: DefaultProtocol(), Lock: NewHostLock(), MinRounds: 10, MaxRounds: 30, MaxTime: time.Minute, HalfWidth: 0.02, Quiet: 1.1}
+	return RaceOptions{Protocol: DefaultProtocol(), Lock: NewHostLock(), MinRounds: 10, MaxRounds: 30, MaxTime: time.Minute, HalfWidth: 0.02, Quiet: quiet}
 }
+
+// quiet is by how much a lap may be above the fastest before the machine counts as disturbed.
+const quiet = 1.1
 
 // Lane is what a race says of one participant.
 type Lane struct {
@@ -241,13 +244,30 @@ func (r *Race) Compare(rng *rand.Rand, i, j int) Verdict {
 // NoiseFloor is participant 0 against itself, timed in the same rounds: what
 // difference this machine shows where there is none.
 func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
-	var ratios []float64
-	for k, s := range r.Sentinel {
-		if d := r.Lanes[0].Laps[k]; s > 0 && d > 0 {
-			ratios = append(ratios, float64(d)/float64(s))
+	return BootstrapMedian(rng, AgainstItself(r.Lanes[0].Laps, r.Sentinel), confidence)
+}
+
+// AgainstItself are the ratios of a participant's laps to the sentinel's, which is the same
+// participant: by round, of the rounds in which neither was disturbed. Every round that
+// counts has a quiet sentinel; were the other lap any, the ratio would be above 1 as often
+// as the machine is disturbed. Where no round is quiet in both, all rounds have to do.
+func AgainstItself(laps, sentinel []time.Duration) []float64 {
+	most := quiet * float64(min(Lane{Laps: laps}.Best(), Lane{Laps: sentinel}.Best()))
+	var both, all []float64
+	for k := range min(len(laps), len(sentinel)) {
+		a, b := float64(laps[k]), float64(sentinel[k])
+		if a <= 0 || b <= 0 {
+			continue
+		}
+		all = append(all, a/b)
+		if a <= most && b <= most {
+			both = append(both, a/b)
 		}
 	}
-	return BootstrapMedian(rng, ratios, confidence)
+	if len(both) == 0 {
+		return all
+	}
+	return both
 }
 
 func (r *Race) precise(rng *rand.Rand, halfWidth float64) bool {

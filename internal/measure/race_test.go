@@ -107,6 +107,43 @@ func TestDisturbedRoundsAreThrownAway(t *testing.T) {
 	}
 }
 
+// On a machine that is disturbed every third lap a participant is as fast as itself: rounds
+// are thrown away by the sentinel alone, and the other lap of those that count is disturbed
+// as often as any.
+func TestNoiseFloorOfADisturbedMachine(t *testing.T) {
+	o := raceOptions(t)
+	o.MinRounds = o.MaxRounds
+	rng := rand.New(rand.NewSource(4))
+	disturbed := &scripted{lap: func(int) (time.Duration, error) {
+		d := float64(10*ms) * math.Exp(0.01*rng.NormFloat64())
+		if rng.Intn(3) == 0 {
+			d *= 1.2 + rng.Float64()
+		}
+		return time.Duration(d), nil
+	}}
+	race := run(t, o, disturbed, always(10*ms))
+	slower := 0
+	for _, d := range race.Lanes[0].Laps {
+		if float64(d) > o.Quiet*float64(race.Lanes[0].Best()) {
+			slower++
+		}
+	}
+	if slower < 4 {
+		t.Fatalf("%d laps of %d disturbed", slower, race.Rounds)
+	}
+	for _, ratio := range AgainstItself(race.Lanes[0].Laps, race.Sentinel) {
+		if ratio < 0.9 || ratio > 1.1 {
+			t.Errorf("a quiet machine's ratios hold %v", ratio)
+		}
+	}
+	if floor := race.NoiseFloor(rand.New(rand.NewSource(3))); floor.Low > 1 || floor.High < 1 || floor.High > 1.02 {
+		t.Errorf("noise floor %v", floor)
+	}
+	if all := AgainstItself([]time.Duration{10 * ms, 30 * ms}, []time.Duration{30 * ms, 10 * ms}); len(all) != 2 {
+		t.Errorf("where no round is quiet: %v", all)
+	}
+}
+
 func TestRestlessMachineEndsTheRace(t *testing.T) {
 	o := raceOptions(t)
 	first := &scripted{lap: func(k int) (time.Duration, error) {
