@@ -10,7 +10,6 @@ import (
 
 	"github.com/protuner/protuner/internal/bench"
 	"github.com/protuner/protuner/internal/report"
-	"github.com/protuner/protuner/internal/tune"
 )
 
 type benchCmd struct {
@@ -86,21 +85,19 @@ func given[T comparable](to *T, value T) {
 	}
 }
 
-func (c *benchRunCmd) Run(g *globals, in *interrupts) error {
+func (c *benchRunCmd) Run(g *globals) error {
 	o, err := c.options()
 	if err != nil {
 		return benchError(err)
 	}
-	ctx, cancel := tune.Stoppable(g.ctx, in.Stop)
-	defer cancel()
-	err = bench.Run(ctx, o, c.Profile, "protuner "+strings.Join(os.Args[1:], " "), report.BenchEvents(os.Stderr))
+	err = bench.Run(g.ctx, o, c.Profile, "protuner "+strings.Join(os.Args[1:], " "), report.BenchEvents(os.Stderr))
 	if err != nil {
-		if ctx.Err() != nil {
+		if g.ctx.Err() != nil {
 			fmt.Fprintln(os.Stderr, "stopped; the same command goes on from here")
 		}
 		return benchError(err)
 	}
-	s, err := showBench(ctx, o.Out, "", c.JSON, false, o.Out)
+	s, err := showBench(g.ctx, o.Out, "", c.JSON, false, o.Out)
 	if err == nil && s.Timed() == 0 {
 		return errors.New("no method came to a schedule that runs and computes the right thing on any application; what is missing says why")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/report"
 	"github.com/protuner/protuner/internal/schedule"
@@ -63,7 +64,7 @@ func (c *checkCmd) Run(g *globals) error {
 	switch {
 	case errors.As(err, &stale):
 		return stale // what was asked for has its answer
-	case errors.As(err, &failed):
+	case errors.As(err, &failed) && failed.Status != measure.InfraFailed.String():
 		return fmt.Errorf("%s does not stand: %w; tune again", c.Schedule, err)
 	case err != nil:
 		return err

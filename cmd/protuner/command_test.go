@@ -153,8 +153,11 @@ func TestBadUsage(t *testing.T) {
 		"no database":          {[]string{"tune", small, "--db", notes}, notes + " is no protuner database; name another file with --db"},
 		"nothing to show":      {[]string{"show", "--db", "nowhere.db"}, "there is no database nowhere.db"},
 		"showing notes":        {[]string{"show", "--db", notes}, "is no protuner database"},
+		"a run by two names":   {[]string{"show", "harris", "--db", "other.db", "--run", "1"}, "give either harris or --run 1"},
+		"a folder of none":     {[]string{"tune", small, "-o", notes}, "cannot write to the folder " + notes},
 		"no such run":          {[]string{"show", "--db", "other.db", "--run", "7"}, "other.db has no run 7"},
 		"exporting nothing":    {[]string{"db", "export", "--db", "nowhere.db"}, "there is no database nowhere.db"},
+		"exporting onto it":    {[]string{"db", "export", "--db", "other.db", "other.db"}, "other.db is the database itself"},
 		"importing nonsense":   {[]string{"db", "import", lines, "--db", "new.db"}, "line 1: it is no exported measurement"},
 		"importing nothing":    {[]string{"db", "import", "nowhere.json", "--db", "new.db"}, "nowhere.json"},
 		"the top of one":       {[]string{"export", small, "--top", "3"}, "--top 3: give 1, or a greater number with -o DIR"},
@@ -204,7 +207,7 @@ func TestBadGenerators(t *testing.T) {
 		"too many bits":     {[]string{"tune", small, "--input", "input=random:1:99"}, "input input: "},
 		"no picture":        {[]string{"tune", small, "--input", "input=" + picture}, "input input: " + picture + ": image: unknown format"},
 		"no file":           {[]string{"tune", small, "--input", "input=/nowhere.npy"}, "input input: /nowhere.npy: "},
-		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another) than directives has now"},
+		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another, of "},
 		"nothing of it":     {[]string{"export", small, "--db", "other.db"}, "other.db holds nothing for directives as it is now"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -303,7 +306,7 @@ func TestTunesHarris(t *testing.T) {
 		t.Errorf("show --run: %s%s", o.out, o.words)
 	}
 	o := execute(t, dir, "export", harris, "--db", "h.db")
-	if hash, ok := schedule.HalideAlgorithm([]byte(o.out)); o.code != exitDone || !ok || hash != r.Algorithm {
+	if hash, ok := schedule.HalideAlgorithm([]byte(o.out)); o.code != exitDone || !ok || hash != r.Algorithm || !strings.Contains(o.out, more.Hash) || strings.Contains(o.words, "protuner check") {
 		t.Errorf("export: %s%s", o.out, o.words)
 	}
 	if o := execute(t, dir, "export", harris, "--db", "h.db", "--top", "2", "-o", "top", "--format", "text"); o.code != exitDone || strings.Count(o.out, "schedule.txt") != 2 {

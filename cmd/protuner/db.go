@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/protuner/protuner/internal/tunedb"
 )
@@ -27,18 +29,32 @@ func (c *dbExportCmd) Run(g *globals) error {
 		_, err := db.Export(g.ctx, os.Stdout)
 		return err
 	}
-	f, err := os.Create(c.File)
+	for _, ending := range []string{"", "-wal", "-shm"} {
+		if sameFile(c.File, c.DB+ending) {
+			return badInputf("%s is the database itself; name another file to write to", c.File)
+		}
+	}
+	// Beside it until it is whole: an earlier export stays where this one fails.
+	f, err := os.CreateTemp(filepath.Dir(c.File), filepath.Base(c.File)+".*")
 	if err != nil {
 		return &badInput{err}
 	}
+	defer os.Remove(f.Name())
 	n, err := db.Export(g.ctx, f)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
+	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		fmt.Fprintf(os.Stderr, "%d measurements written to %s\n", n, c.File)
+	if err := os.Rename(f.Name(), c.File); err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(os.Stderr, "%d measurements written to %s\n", n, c.File)
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(first, second)
 }
 
 type dbImportCmd struct {

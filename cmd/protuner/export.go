@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -15,7 +17,7 @@ type exportCmd struct {
 	generatorFlags
 	databaseFlag
 	Run_     int64  `name:"run" help:"From this run's workload (default: the newest run of the Generator)." placeholder:"N"`
-	Top      int    `help:"Write the N fastest." default:"1"`
+	Top      int    `help:"Write the N fastest (default: the one that tune handed out)." default:"1"`
 	Format   string `help:"schedule.h or text." default:"schedule.h" enum:"schedule.h,text"`
 	Function string `short:"f" help:"Name of the function (default: the Generator's)." placeholder:"NAME"`
 	Out      string `short:"o" help:"Folder to write NAME.schedule.h, NAME.2.schedule.h, ... to; without it the fastest goes to stdout." placeholder:"DIR"`
@@ -46,18 +48,18 @@ func (c *exportCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	top, err := db.Fastest(g.ctx, run.Key, c.Top)
+	top, checked, err := c.best(g, db, run)
 	if err != nil {
 		return err
-	}
-	if len(top) == 0 {
-		return badInputf("run %d found no schedule that works; tune again with a larger --budget", run.ID)
 	}
 	name := c.Function
 	if name == "" {
 		name = gen.Name
 	}
 	for i, m := range top {
+		if !checked[m.Hash] {
+			fmt.Fprintf(os.Stderr, "schedule %s was checked as far as the search checks all it measures; `protuner check` checks it as what tune hands out\n", m.Hash)
+		}
 		text, err := c.render(m, pipe, run, name)
 		if err != nil {
 			return err
@@ -73,8 +75,51 @@ func (c *exportCmd) Run(g *globals) error {
 	return nil
 }
 
+// best are the fastest schedules of a run's workload, and which of them tune handed out, after
+// it had checked them to the last. A single one is what was handed out last, where that was
+// timed: the fastest of the search may be another by luck.
+func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (top []tunedb.Measurement, checked map[string]bool, err error) {
+	runs, err := db.Runs(g.ctx, run.Workload.Generator)
+	if err != nil {
+		return nil, nil, err
+	}
+	checked = map[string]bool{}
+	for _, r := range runs {
+		if r.Key != run.Key || r.Report == nil {
+			continue
+		}
+		var report tune.Report
+		if err := json.Unmarshal(r.Report, &report); err != nil {
+			return nil, nil, fmt.Errorf("the report of run %d cannot be read: %w", r.ID, err)
+		}
+		checked[report.Hash] = true
+		if c.Top == 1 && len(top) == 0 && report.Seconds > 0 {
+			top = []tunedb.Measurement{{Hash: report.Hash, Text: report.Schedule}}
+		}
+	}
+	all, err := db.Fastest(g.ctx, run.Key, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(all) == 0 {
+		return nil, nil, badInputf("run %d found no schedule that works; tune again with a larger --budget", run.ID)
+	}
+	if len(top) == 0 {
+		return all[:min(c.Top, len(all))], checked, nil
+	}
+	for _, m := range all {
+		if m.Hash == top[0].Hash {
+			top[0] = m // with the decisions that lead to it
+		}
+	}
+	return top, checked, nil
+}
+
 // find takes the run that was named, or the newest for this algorithm.
 func (c *exportCmd) find(g *globals, db *tunedb.DB, generator, algorithm string) (*tunedb.Run, error) {
+	if c.Run_ != 0 {
+		generator = "" // any run has that number
+	}
 	runs, err := db.Runs(g.ctx, generator)
 	if err != nil {
 		return nil, err
@@ -82,7 +127,7 @@ func (c *exportCmd) find(g *globals, db *tunedb.DB, generator, algorithm string)
 	if c.Run_ != 0 {
 		run, err := findRun(runs, c.Run_, c.DB)
 		if err == nil && run.Workload.Algorithm != algorithm {
-			return nil, badInputf("run %d tuned another algorithm (%s) than %s has now (%s); tune again", run.ID, run.Workload.Algorithm, generator, algorithm)
+			return nil, badInputf("run %d tuned another algorithm (%s, of %s) than this Generator has now (%s); tune again", run.ID, run.Workload.Algorithm, run.Workload.Generator, algorithm)
 		}
 		return run, err
 	}

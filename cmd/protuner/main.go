@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -42,10 +43,6 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// interrupts is what long work needs to know of Ctrl-C: the first closes Stop, the
-// second cancels the context.
-type interrupts struct{ Stop chan struct{} }
-
 func run(args []string) (code int) {
 	var c cli
 	exited := -1
@@ -66,24 +63,37 @@ func run(args []string) (code int) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	in := &interrupts{make(chan struct{})}
+	g := &globals{ctx: ctx, stop: make(chan struct{})}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		close(in.Stop)
-		<-signals
+		close(g.stop)
+		if g.gently.Load() {
+			<-signals
+		}
 		cancel()
 	}()
-	err = k.Run(&globals{ctx}, in)
+	err = k.Run(g)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "protuner: %v\n", err)
 	}
 	return exitCode(err)
 }
 
-// globals are what every verb gets.
-type globals struct{ ctx context.Context }
+// globals are what every verb gets. Ctrl-C cancels the context, or where a verb asked for
+// stopping the second one does.
+type globals struct {
+	ctx    context.Context
+	stop   chan struct{}
+	gently atomic.Bool
+}
+
+// stopping is closed by the first Ctrl-C, after which the verb ends by itself with what it has.
+func (g *globals) stopping() <-chan struct{} {
+	g.gently.Store(true)
+	return g.stop
+}
 
 func exitCode(err error) int {
 	var usage *tune.UsageError

@@ -45,16 +45,7 @@ type optimizeCmd struct {
 // defaultTrials is the number of evaluations where nobody says another.
 const defaultTrials = 100
 
-func (c *optimizeCmd) Run(g *globals, in *interrupts) error {
-	ctx, cancel := context.WithCancel(g.ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-in.Stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+func (c *optimizeCmd) Run(g *globals) error {
 	sc, err := c.scenario()
 	if err != nil {
 		return err
@@ -68,14 +59,14 @@ func (c *optimizeCmd) Run(g *globals, in *interrupts) error {
 			return &badInput{err}
 		}
 	}
-	study, err := c.open(ctx, sc)
+	study, err := c.open(g.ctx, sc)
 	if err != nil {
 		return err
 	}
 	if c.AskTell {
-		return errors.Join(bayes.Serve(ctx, study, os.Stdin, os.Stdout), study.Close())
+		return errors.Join(bayes.Serve(g.ctx, study, os.Stdin, os.Stdout), study.Close())
 	}
-	result, err := c.search(ctx, study, evaluator, sc)
+	result, err := c.search(g.ctx, study, evaluator, sc)
 	if err := errors.Join(err, study.Close()); err != nil {
 		return err
 	}

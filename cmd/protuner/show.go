@@ -40,6 +40,9 @@ func (c *showCmd) Run(g *globals) error {
 		return err
 	}
 	defer db.Close()
+	if c.Run_ != 0 && c.Name != "" {
+		return badInputf("a run has one Generator: give either %s or --run %d", c.Name, c.Run_)
+	}
 	runs, err := db.Runs(g.ctx, c.Name)
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ type tuneCmd struct {
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }
 
-func (c *tuneCmd) Run(g *globals, in *interrupts) error {
+func (c *tuneCmd) Run(g *globals) error {
 	o := tune.Defaults()
 	var err error
 	if o.Generator, err = c.options(); err != nil {
@@ -96,9 +96,9 @@ func (c *tuneCmd) Run(g *globals, in *interrupts) error {
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
 	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
 	screen := report.NewProgress(os.Stderr)
-	r, err := tune.Run(g.ctx, o, screen.Events(), in.Stop)
+	r, err := tune.Run(g.ctx, o, screen.Events(), g.stopping())
 	screen.Close()
-	if err != nil && !errors.Is(err, tune.ErrInterrupted) {
+	if err != nil && (!errors.Is(err, tune.ErrInterrupted) || r == nil || r.Hash == "") {
 		return err
 	}
 	if r.Out != "" {

@@ -155,6 +155,19 @@ func (g *Generator) env() []string {
 	return g.Toolchain.environ(extra...)
 }
 
+// PermitsUnroll says whether Halide keeps loops that it cannot unroll (PermitUnroll) where it
+// compiles this Generator's schedules.
+func (g *Generator) PermitsUnroll() bool {
+	name, on, _ := strings.Cut(PermitUnroll, "=")
+	permitted := false
+	for _, e := range g.env() {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			permitted = value == on
+		}
+	}
+	return permitted
+}
+
 // Describe returns the pipeline after the structural directives (rfactor, in,
 // clone_in, and the splits of loops that rfactor takes) were applied to it, and marked
 // with them.

@@ -25,7 +25,13 @@ const lockPoll = 2 * time.Millisecond
 // With runs f while nobody else times.
 func (l HostLock) With(ctx context.Context, f func() error) error {
 	// A lock of each call's own: goroutines of one process exclude each other too.
-	lock := flock.New(l.path, flock.SetPermissions(0o666))
+	// Of another user's file in a folder for all, Linux refuses to open what would be made
+	// where it is missing (fs.protected_regular), and allows to open what is there.
+	flags := os.O_RDONLY
+	if _, err := os.Stat(l.path); err != nil {
+		flags |= os.O_CREATE
+	}
+	lock := flock.New(l.path, flock.SetPermissions(0o666), flock.SetFlag(flags))
 	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
@@ -71,15 +73,22 @@ func ReferenceOf(ctx context.Context, s *bridge.Server, schedules []schedule.Sch
 	return nil, failures
 }
 
-// PhysicalCPUs gives n processors on different physical cores, for pinning; nil
-// where the host has fewer cores than that or does not tell.
+// PhysicalCPUs gives n processors on different physical cores, for pinning, of those that
+// this process may run on; nil where these are fewer cores than that or the host does not tell.
 func PhysicalCPUs(n int) []int {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return nil
+	}
 	var cpus []int
 	var cores []string
 	for cpu := 0; ; cpu++ {
 		base := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", cpu)
 		if _, err := os.Stat(base); err != nil {
 			break
+		}
+		if !allowed.IsSet(cpu) {
+			continue
 		}
 		siblings, err := os.ReadFile(base + "/topology/thread_siblings_list")
 		if err != nil {

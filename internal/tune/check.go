@@ -17,7 +17,7 @@ import (
 // floats leave that open with strict floats too. Nothing is searched, timed or stored. read
 // gives the schedule once the pipeline is known; its errors are handed on. Of the options
 // those about the Generator, its inputs, threads, tolerance and limits count. A schedule that
-// does not stand is a *bridge.Failure, or where strict floats show it an error that says so.
+// does not stand is a *bridge.Failure; where strict floats show it the error says so.
 func Check(ctx context.Context, o Options, events Events, read func(*bridge.Generator, *pipeline.Pipeline) (schedule.Schedule, error)) error {
 	if err := o.Validate(); err != nil {
 		return &UsageError{err}
@@ -31,7 +31,7 @@ func Check(ctx context.Context, o Options, events Events, read func(*bridge.Gene
 	if err != nil {
 		return err
 	}
-	if err := t.serve(ctx); err != nil {
+	if err := t.serve(ctx, nil); err != nil {
 		return err
 	}
 	t.events.phase("checking")

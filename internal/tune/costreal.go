@@ -3,7 +3,6 @@ package tune
 import (
 	"context"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
@@ -39,30 +38,24 @@ func (c *RootTimer) Choose(ctx context.Context, best []search.Solution) (int, er
 		}
 	}
 	c.Most -= len(fresh)
-	results := make([]measured, len(fresh))
+	results := make(chan measured, len(fresh))
 	slots := make(chan struct{}, c.Width)
-	var wg sync.WaitGroup
-	for i, x := range fresh {
-		wg.Go(func() {
+	for _, x := range fresh {
+		go func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			r, err := c.Measure(ctx, x.Schedule)
-			results[i] = measured{x, r, err}
-		})
+			results <- measured{x, r, err}
+		}()
 	}
-	wg.Wait()
-	for _, m := range results {
-		if m.err != nil {
-			return 0, m.err // the context's end
+	var stopped error // by the context's end, or by Store
+	for range fresh {
+		if err := c.keep(ctx, <-results); stopped == nil {
+			stopped = err
 		}
-		if c.Store != nil {
-			if err := c.Store(ctx, m.candidate, m.result); err != nil {
-				return 0, err
-			}
-		}
-		if m.result.Status == measure.OK {
-			c.Known[m.candidate.Hash] = m.result.Best().Seconds()
-		}
+	}
+	if stopped != nil {
+		return 0, stopped
 	}
 	first, least := 0, c.seconds(candidates[0])
 	for i, x := range candidates {
@@ -71,6 +64,20 @@ func (c *RootTimer) Choose(ctx context.Context, best []search.Solution) (int, er
 		}
 	}
 	return first, nil
+}
+
+// keep stores a measurement that came to its end, whatever becomes of the others.
+func (c *RootTimer) keep(ctx context.Context, m measured) error {
+	if m.err != nil {
+		return m.err // it was never measured
+	}
+	if m.result.Status == measure.OK {
+		c.Known[m.candidate.Hash] = m.result.Best().Seconds()
+	}
+	if c.Store == nil {
+		return nil
+	}
+	return c.Store(ctx, m.candidate, m.result)
 }
 
 // Seconds is how long a solution's schedule was measured to run; infinite where it

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
@@ -54,7 +53,7 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 		err = measure.CheckOnce(ctx, server, b, t.handedOut, t.o.Threads)
 	}
 	if f := (*bridge.Failure)(nil); errors.As(err, &f) {
-		return fmt.Errorf("schedule %s with strict floats: %s", s.HashString(), strings.TrimSpace(f.Message))
+		return fmt.Errorf("with strict floats: %w", f)
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func served(t *testing.T, g bridge.Options) *tuner {
 	if err := tu.describe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := tu.serve(t.Context()); err != nil {
+	if err := tu.serve(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tu.server.Close() })

@@ -24,33 +24,29 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if len(t.best) == 0 && stopped(stop) {
 		return ErrInterrupted
 	}
+	if len(t.best) == 0 && t.o.Unmeasured {
+		return fmt.Errorf("%w of what the model found; why each does not is said above", ErrNothingWorked)
+	}
 	if len(t.best) == 0 {
 		return fmt.Errorf("%w in %d tried; the database %s holds why each failed", ErrNothingWorked, t.report.Measured+t.report.Known, t.o.DB)
 	}
-	interrupted := stopped(stop)
-	order := t.finalists()
-	if !interrupted && len(order) > 1 {
-		t.events.phase("racing")
-		var err error
-		if order, err = t.raceFinalists(ctx, order); err != nil {
-			return err
-		}
-		interrupted = stopped(stop)
+	racing, cancel := Stoppable(ctx, stop)
+	defer cancel()
+	order, err := t.order(racing)
+	if interruption(ctx, stop, err) == ErrInterrupted {
+		order, err = t.finalists(), nil
 	}
-	if !interrupted {
-		var err error
-		if order, err = t.specialize(ctx, order); err != nil {
-			return err
-		}
-		interrupted = stopped(stop)
+	if err != nil {
+		return err
 	}
 	out, keep, err := t.outDir()
 	if err != nil {
 		return err
 	}
-	if err := t.handOut(ctx, order, out, !interrupted && !t.o.Unmeasured); err != nil {
+	if err := t.handOut(ctx, racing, order, out); err != nil {
 		return err
 	}
+	interrupted := stopped(stop)
 	if keep {
 		t.report.Out = out
 	}
@@ -71,29 +67,56 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	return nil
 }
 
+// order races the best of the screening, and the first of them with and without a version for
+// the estimated sizes.
+func (t *tuner) order(ctx context.Context) ([]schedule.Schedule, error) {
+	order := t.finalists()
+	if len(order) > 1 {
+		t.events.phase("racing")
+		var err error
+		if order, err = t.raceFinalists(ctx, order); err != nil {
+			return nil, err
+		}
+	}
+	return t.specialize(ctx, order)
+}
+
 // handOut builds the first of the schedules that stands everything, a race against the
-// baselines too where there is to be one.
-func (t *tuner) handOut(ctx context.Context, order []schedule.Schedule, out string, race bool) error {
+// baselines too unless that is cut short by racing's end.
+func (t *tuner) handOut(ctx, racing context.Context, order []schedule.Schedule, out string) error {
 	for {
 		winner, err := t.buildWinner(ctx, order, out)
-		if err != nil || !race {
+		if err != nil || t.o.Unmeasured || racing.Err() != nil {
 			return err
 		}
-		if err = t.raceBaselines(ctx, winner); err == nil || !t.leaveOut(ctx, winner.schedule, err) {
+		err = t.raceBaselines(racing, winner)
+		if ctx.Err() == nil && racing.Err() != nil {
+			t.report.Baselines = nil
+			return nil
+		}
+		if err == nil || !t.leaveOut(ctx, winner.schedule, err) {
 			return err
 		}
 	}
 }
 
 // leaveOut takes a schedule that worked in the screening from those that may be handed out
-// where err says that it failed since; false where that is not what err says.
+// where err says that it failed since; false where that is not what err says. The database
+// remembers that, so that neither export nor a later run comes back to it, but for what failed
+// at a limit: others may be given.
 func (t *tuner) leaveOut(ctx context.Context, s schedule.Schedule, err error) bool {
 	var f *bridge.Failure
 	if ctx.Err() != nil || !errors.As(err, &f) || f.Status == measure.InfraFailed.String() {
 		return false
 	}
 	t.failed[s.Hash()] = f
-	t.events.note("left out: schedule %s: %v", s.HashString(), f)
+	t.events.note("left out: schedule %s: %v", s.HashString(), err)
+	if f.Status == measure.TimedOut.String() || f.Status == measure.OutOfMemory.String() {
+		return true
+	}
+	if err := t.recorder.Refute(ctx, s.HashString(), f.Status, err.Error()); err != nil {
+		t.events.note("that schedule %s failed could not be stored: %v", s.HashString(), err)
+	}
 	return true
 }
 
@@ -315,7 +338,11 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 			if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
 				return nil, end
 			}
-			leave(err)
+			if !t.leaveOut(ctx, s, err) {
+				leave(err)
+			} else if i < len(order) {
+				failures = errors.Join(failures, err)
+			}
 			continue
 		}
 		found, known := t.foundAs(s)
@@ -339,7 +366,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		}
 		t.report.Schedule = s.String()
 		t.report.Hash = s.HashString()
-		if !s.Specializes() {
+		if s.Hash() != t.special {
 			t.report.Specialized = nil // what was could not be built
 		}
 		if known {
@@ -404,27 +431,33 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	if err != nil {
 		return err
 	}
+	o := measure.DefaultRaceOptions()
+	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
 	found := t.fresh(runner, winner.library)
 	if len(rivals) == 0 {
-		lap, err := found.Lap(ctx, t.o.Protocol.Run(0))
-		if err != nil {
-			return fmt.Errorf("the winner, built ahead of time: %w", err)
-		}
-		t.report.Final = lap.Seconds()
-		return nil
+		return o.Lock.With(ctx, func() error {
+			lap, err := found.Lap(ctx, t.o.Protocol.Run(0))
+			if err != nil {
+				return fmt.Errorf("the winner, built ahead of time: %w", err)
+			}
+			t.report.Final = lap.Seconds()
+			return nil
+		})
 	}
 	racers := []measure.Racer{found}
 	for _, b := range rivals {
 		r := t.fresh(runner, b.library)
-		if _, err := r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); err != nil {
-			t.report.baseline(b.name).Note = "good for the estimated output only: " + err.Error()
+		var wrong error
+		if err := o.Lock.With(ctx, func() error { _, wrong = r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); return nil }); err != nil {
+			return err
+		}
+		if wrong != nil {
+			t.report.baseline(b.name).Note = "good for the estimated output only: " + wrong.Error()
 			r.Fresh.Lenient = true
 		}
 		racers = append(racers, r)
 	}
 	t.events.phase("final race")
-	o := measure.DefaultRaceOptions()
-	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
 	rng := Stream(t.o.Seed, "race/final")
 	race, err := o.Run(ctx, rng, racers)
 	if err != nil {

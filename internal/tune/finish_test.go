@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/tunedb"
 )
 
 // lapsUntil is a racer that fails after so many laps.
@@ -24,6 +27,27 @@ func (l *lapsUntil) Lap(context.Context, bridge.RunProtocol) (time.Duration, err
 		return 0, errLate
 	}
 	return time.Millisecond, nil
+}
+
+// recorder stores in a database of the test's own, in which these schedules worked.
+func recorder(t *testing.T, worked ...schedule.Schedule) (*tunedb.DB, *tunedb.Recorder) {
+	t.Helper()
+	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	r, err := db.Begin(t.Context(), tunedb.Workload{Algorithm: "a", Generator: "g"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range worked {
+		m := tunedb.Measurement{Hash: s.HashString(), Text: s.String(), Status: measure.OK.String(), Best: time.Millisecond, Taken: time.Now()}
+		if err := r.Record(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db, r
 }
 
 // What was right until the race and fails in it as the first, by which all others are
@@ -44,7 +68,8 @@ func TestFirstFailsInTheRace(t *testing.T) {
 		{[]int{ever, 3, ever}, 3, 0},
 		{[]int{3, 2, ever}, 0, 2},
 	} {
-		tu := &tuner{o: Defaults(), stood: map[uint64]bool{}, failed: map[uint64]error{}}
+		db, rec := recorder(t, schedules...)
+		tu := &tuner{o: Defaults(), recorder: rec, stood: map[uint64]bool{}, failed: map[uint64]error{}}
 		var racers []measure.Racer
 		for _, n := range c.laps {
 			racers = append(racers, &lapsUntil{n})
@@ -70,6 +95,20 @@ func TestFirstFailsInTheRace(t *testing.T) {
 		if got := tu.reserves(schedules[:1]); len(got) != len(schedules)-c.failed {
 			t.Errorf("laps %v: %d may be handed out", c.laps, len(got))
 		}
+		// Nor by export, or by a later run.
+		top, err := db.Fastest(t.Context(), tunedb.Workload{Algorithm: "a", Generator: "g"}.Key(), 0)
+		if err != nil || len(top) != len(schedules)-c.failed {
+			t.Errorf("laps %v: the database offers %d, %v", c.laps, len(top), err)
+		}
+		known, err := rec.Known(t.Context())
+		if err != nil || len(known) != len(schedules) {
+			t.Errorf("laps %v: %d are known, %v", c.laps, len(known), err)
+		}
+		for _, m := range known {
+			if m.Status != measure.OK.String() && (m.Status != errLate.Status || m.Best != 0 || !strings.Contains(m.Message, errLate.Message)) {
+				t.Errorf("laps %v: stored as %+v", c.laps, m)
+			}
+		}
 	}
 	// What fails around a schedule says nothing about it.
 	tu := &tuner{failed: map[uint64]error{}}
@@ -84,7 +123,8 @@ func TestFirstFailsInTheRace(t *testing.T) {
 // follow.
 func TestTooLongForAllSizes(t *testing.T) {
 	var all, general []schedule.Schedule
-	tu := &tuner{o: Defaults(), failed: map[uint64]error{}}
+	_, rec := recorder(t)
+	tu := &tuner{o: Defaults(), recorder: rec, failed: map[uint64]error{}}
 	tu.o.Threads = 1
 	for i := range 12 {
 		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.Unroll, Func: "f", Vars: []string{fmt.Sprint("x", i)}}}}
@@ -119,6 +159,10 @@ func TestTooLongForAllSizes(t *testing.T) {
 	}
 	if got := tu.standing(all); len(got) != len(general) {
 		t.Errorf("%d may still be built", len(got))
+	}
+	// Where all have such a version and none is in time, none is left to specialise.
+	if got, err := tu.specialize(t.Context(), nil); err != nil || len(got) > 0 {
+		t.Errorf("specialised none to %d, %v", len(got), err)
 	}
 	for _, err := range []error{errLate, nil} {
 		if tried := build(err); tried != len(all) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -203,10 +204,10 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 }
 
 // rebuild makes the candidate that was measured: of a stored trace the state it leads
-// to. A schedule without one was a seed that the space cannot say; and a trace as text leaves
-// open how many tiles there are where several numbers give the same size, so that it may lead
-// elsewhere. Such a schedule has no state, but is known all the same, unless it is not to be
-// had any more.
+// to. A schedule without one was a seed that the space cannot say, or its numbers were
+// polished; and a trace as text leaves open how many tiles there are where several numbers give
+// the same size, so that it may lead elsewhere. Such a schedule has no state, but is known all
+// the same, unless it is not to be had any more; a seed is what its scheduler makes of it.
 func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 	for _, sp := range t.spaces {
 		state := sp.Decided(m.Trace)
@@ -218,7 +219,7 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 		}
 	}
 	s, err := schedule.Parse(m.Text)
-	if err != nil || s.HashString() != m.Hash || m.Trace != "" && !t.offers(s) {
+	if err != nil || s.HashString() != m.Hash || (m.Trace != "" || !strings.HasPrefix(m.Origin, seedOrigin)) && !t.offers(s) {
 		return search.Candidate{}, false
 	}
 	return search.Candidate{Schedule: s, Origin: m.Origin, Hash: s.Hash()}, true
@@ -258,6 +259,10 @@ func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
 	return strategy.Observe([]search.Outcome{o})
 }
 
+// mostInfra is how many schedules in a row may fail for what is no fault of theirs before the
+// search ends: what is amiss will not mend itself.
+const mostInfra = 12
+
 // take stores a measurement before anything is built on it. What could not be measured because
 // the fork server is gone is none, and nothing else can be measured then.
 func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) error {
@@ -287,8 +292,12 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 		t.events.note("Halide refuses schedules that unroll loops of which only the estimates say the extent: set %s, here and for your build, to have such loops kept", bridge.PermitUnroll)
 	}
 	if r.Status == measure.InfraFailed {
+		if t.infra++; t.infra >= mostInfra {
+			return fmt.Errorf("nothing can be measured here: %s (the last %d schedules all ended so; what was measured before is in %s)", r.Message, mostInfra, t.o.DB)
+		}
 		return nil // it says nothing about the schedule
 	}
+	t.infra = 0
 	return t.observe(strategy, m.candidate, row)
 }
 

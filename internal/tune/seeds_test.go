@@ -70,19 +70,26 @@ func TestWhatWasMeasuredIsKnown(t *testing.T) {
 	state := drawn(sp, 1)
 	other := drawn(sp, 2)
 	cloned := schedule.Schedule{Directives: append([]schedule.Directive{{Op: schedule.CloneIn, Func: "gray", As: "gray_1", Funcs: []string{"output"}}}, state.Schedule().Directives...)}
-	tu := &tuner{spaces: []*space.Space{sp}}
+	sized, ok := space.Specialized(sp.Pipeline(), state.Schedule())
+	if !ok {
+		t.Fatal("there is no version for the estimated sizes")
+	}
+	tu := &tuner{spaces: []*space.Space{sp}} // which offers no such version
 	for name, c := range map[string]struct {
-		schedule     schedule.Schedule
-		trace        string
-		known, state bool
+		schedule      schedule.Schedule
+		origin, trace string
+		known, state  bool
 	}{
-		"its trace":           {state.Schedule(), sp.FormatTrace(state.Trace()), true, true},
-		"another's trace":     {state.Schedule(), sp.FormatTrace(other.Trace()), true, false},
-		"a seed":              {state.Schedule(), "", true, false},
-		"a seed with a clone": {cloned, "", true, false},
-		"found with a clone":  {cloned, "gray_1 inline\n", false, false},
+		"its trace":             {state.Schedule(), "crossover", sp.FormatTrace(state.Trace()), true, true},
+		"another's trace":       {state.Schedule(), "crossover", sp.FormatTrace(other.Trace()), true, false},
+		"a seed":                {state.Schedule(), "seed:own", "", true, false},
+		"a seed with a clone":   {cloned, "seed:own", "", true, false},
+		"found with a clone":    {cloned, "crossover", "gray_1 inline\n", false, false},
+		"polished":              {state.Schedule(), polished, "", true, false},
+		"polished with a clone": {cloned, polished, "", false, false},
+		"polished, sized":       {sized, polished, "", false, false},
 	} {
-		m := tunedb.Measurement{Hash: c.schedule.HashString(), Text: c.schedule.String(), Trace: c.trace}
+		m := tunedb.Measurement{Hash: c.schedule.HashString(), Text: c.schedule.String(), Origin: c.origin, Trace: c.trace}
 		got, ok := tu.rebuild(m)
 		if ok != c.known || (got.State != nil) != c.state || ok && got.Hash != c.schedule.Hash() {
 			t.Errorf("%s: known %t, with a state %t", name, ok, got.State != nil)

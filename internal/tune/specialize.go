@@ -22,6 +22,9 @@ func (t *tuner) specializes() bool { return t.o.Specialize && !t.o.Unmeasured }
 // estimated sizes. Where that is faster, clearly, and right, at those sizes and at others,
 // the one that has it goes first, and the report says by how much.
 func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]schedule.Schedule, error) {
+	if len(order) == 0 {
+		return nil, nil // none could be built in time
+	}
 	// The other one comes second: only the first has worked so far.
 	other, plain, special := order[0].General(), 1, 0
 	if !order[0].Specializes() {
@@ -47,6 +50,7 @@ func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]sc
 	if v.Faster() {
 		first = special
 		t.report.Specialized = &v.Ratio
+		t.special = []schedule.Schedule{order[0], other}[special].Hash()
 	}
 	if first == 0 {
 		return order, nil

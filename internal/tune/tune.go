@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,10 @@ type tuner struct {
 	// seed: it is raced as it stands.
 	ownStands bool
 	early     []search.Outcome // of what was measured before there was a strategy
+	infra     int              // schedules in a row that could not be measured
 	wrong     int              // schedules that computed something else than the reference
 	best      []ranked         // fastest first
+	special   uint64           // the schedule that the report's Specialized is of
 	stood     map[uint64]bool  // schedules, by hash, that stood a race compiled whole
 	failed    map[uint64]error // why schedules, by hash, that were right until then did not
 	late      int              // so many with a version for the estimated sizes took too long for all sizes,
@@ -101,9 +104,10 @@ var ErrInterrupted = errors.New("interrupted")
 // ErrNothingWorked says that no candidate ran and computed the right thing.
 var ErrNothingWorked = errors.New("no schedule ran and computed the right thing")
 
-// Run tunes one Generator. Closing stop ends the search at once and keeps the best
-// so far, without the final race; the error is then ErrInterrupted beside a report.
-// Cancelling ctx abandons everything but what is in the database.
+// Run tunes one Generator. Closing stop ends what it is at: the best so far is built and
+// handed back without the races that were not over, and the error is ErrInterrupted beside a
+// report, whose Hash is empty where nothing was found yet. Cancelling ctx abandons everything
+// but what is in the database.
 func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
@@ -115,7 +119,7 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	}
 	defer db.Close()
 	defer t.cleanUp()
-	if err := t.describe(ctx); err != nil {
+	if err := t.prepare(ctx, stop); err != nil {
 		return nil, err
 	}
 	if err := t.find(ctx, db, stop); err != nil {
@@ -126,6 +130,26 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		err = t.recorder.End(ctx, t.report)
 	}
 	return t.report, err
+}
+
+// prepare is all that can be done, or refused, before anything is searched.
+func (t *tuner) prepare(ctx context.Context, stop <-chan struct{}) error {
+	if t.o.Out != "" {
+		if err := writable(t.o.Out); err != nil {
+			return &UsageError{err}
+		}
+	}
+	asking, cancel := Stoppable(ctx, stop)
+	defer cancel()
+	return interruption(ctx, stop, t.describe(asking))
+}
+
+// interruption is ErrInterrupted where err is because of a stop, and else err.
+func interruption(ctx context.Context, stop <-chan struct{}, err error) error {
+	if err != nil && ctx.Err() == nil && stopped(stop) {
+		return ErrInterrupted
+	}
+	return err
 }
 
 // cleanUp ends what runs and removes what nobody keeps.
@@ -190,7 +214,7 @@ func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) e
 		find = t.predict
 	}
 	for {
-		if err := t.serve(ctx); err != nil {
+		if err := t.serve(ctx, stop); err != nil {
 			return err
 		}
 		if err := t.begin(ctx, db); err != nil {
@@ -234,6 +258,7 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	if err != nil {
 		return err
 	}
+	w.Tolerance = t.handedOut.Integer
 	if err := t.makeSpaces(ctx, so); err != nil {
 		return err
 	}
@@ -248,8 +273,10 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	return nil
 }
 
-func (t *tuner) serve(ctx context.Context) (err error) {
+func (t *tuner) serve(ctx context.Context, stop <-chan struct{}) (err error) {
 	t.events.phase("reference")
+	asking, cancel := Stoppable(ctx, stop)
+	defer cancel()
 	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
 		CPUs: measure.PhysicalCPUs(t.o.Threads),
@@ -257,9 +284,9 @@ func (t *tuner) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t.ref, err = measure.Reference(ctx, t.server, t.pipe)
+	t.ref, err = measure.Reference(asking, t.server, t.pipe)
 	if err != nil {
-		return fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err)
+		return interruption(ctx, stop, fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err))
 	}
 	if t.server.Sizes() < 2 {
 		t.events.note("%s takes outputs of the estimated size only, so schedules are checked at no other", t.gen.Name)
@@ -344,9 +371,24 @@ func (t *tuner) outDir() (dir string, keep bool, err error) {
 		dir, err = os.MkdirTemp(t.scratch, "out-")
 		return dir, false, err
 	}
-	if err := os.MkdirAll(t.o.Out, 0o755); err != nil {
-		return "", true, fmt.Errorf("cannot make the folder %s: %w; name one that can be written with -o", t.o.Out, err)
+	if err := writable(t.o.Out); err != nil {
+		return "", true, err
 	}
 	dir, err = filepath.Abs(t.o.Out)
 	return dir, true, err
+}
+
+// writable makes a folder, and sure that files can be written to it.
+func writable(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(dir, ".protuner-"); err == nil {
+			err = cmp.Or(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write to the folder %s: %w; name one that can be written with -o", dir, err)
+	}
+	return nil
 }

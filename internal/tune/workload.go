@@ -21,6 +21,7 @@ func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bri
 	w := tunedb.Workload{
 		Algorithm: p.Algorithm, Generator: g.Name, Structure: slices.Clone(p.Structure), Halide: g.Toolchain.Halide.Version,
 		Target: p.Target, Host: hostName(), Threads: o.Threads, Protocol: measure.ProtocolVersion,
+		PermitUnroll: g.PermitsUnroll(),
 	}
 	for _, param := range g.Params {
 		w.Params = append(w.Params, param.Name+"="+param.Value)

@@ -3,6 +3,7 @@ package tunedb
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -47,7 +48,7 @@ func (db *DB) Export(ctx context.Context, w io.Writer) (n int, err error) {
 		}
 		all = append(all, e)
 	}
-	if err := rows.Close(); err != nil {
+	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
 		return 0, db.explain(err)
 	}
 	out := json.NewEncoder(w)

@@ -160,6 +160,11 @@ type Workload struct {
 	Host      string   `json:"host"` // CPU model and core count: times do not carry over
 	Threads   int      `json:"threads"`
 	Protocol  int      `json:"protocol"` // of measuring
+	// What decides whether a schedule counts as working, where it is not the default:
+	// how far integer results may be off, and whether Halide may keep loops that it
+	// cannot unroll.
+	Tolerance    int64 `json:"tolerance,omitempty"`
+	PermitUnroll bool  `json:"permit_unroll,omitempty"`
 }
 
 // Key is the workload's identity.
@@ -283,6 +288,15 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 		workload, schedule, run, m.Origin, m.Trace, m.Status, m.Message, best, string(samples),
 		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), stamp(m.Taken))
 	return err
+}
+
+// Refute says of a schedule that worked when it was measured why it did not since: status
+// and message are those it failed with, and its time no longer counts. It is not measured
+// again.
+func (r *Recorder) Refute(ctx context.Context, hash, status, message string) error {
+	_, err := r.db.sql.ExecContext(ctx, `UPDATE measurements SET status = ?, message = ?, best_ns = NULL WHERE workload = ?
+		AND status = 'ok' AND schedule = (SELECT id FROM schedules WHERE algorithm = ? AND hash = ?)`, status, message, r.id, r.w.Algorithm, hash)
+	return r.db.explain(err)
 }
 
 // End marks the run as ended and stores its report; nil where there is none.

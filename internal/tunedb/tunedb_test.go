@@ -190,8 +190,10 @@ func TestKeysHoldEverything(t *testing.T) {
 		switch f.Kind() {
 		case reflect.String:
 			f.SetString(f.String() + "x")
-		case reflect.Int:
+		case reflect.Int, reflect.Int64:
 			f.SetInt(f.Int() + 1)
+		case reflect.Bool:
+			f.SetBool(!f.Bool())
 		case reflect.Slice:
 			f.Set(reflect.Append(f, reflect.ValueOf("x")))
 		default:
