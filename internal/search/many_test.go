@@ -14,10 +14,12 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// longChain is unsharp with so many more blurs, one after the other.
-func longChain(t *testing.T, more int) *pipeline.Pipeline {
+// lengthened is a description with so many more Funcs before one of its Funcs, all like
+// another: reads says which Func, by its place among all, an edge of each of them reads. The
+// Func that comes before them reads them where it read what comes after them.
+func lengthened(t *testing.T, name string, like, before, more int, from func(i, edge int) int) *pipeline.Pipeline {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", "unsharp.h21.json"))
+	text, err := os.ReadFile(filepath.Join("..", "pipeline", "testdata", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,23 +27,22 @@ func longChain(t *testing.T, more int) *pipeline.Pipeline {
 	if err := json.Unmarshal(text, &p); err != nil {
 		t.Fatal(err)
 	}
-	const before = 4 // Funcs that come before the blurs: what reads others reads later ones
 	funcs := p["funcs"].([]any)
-	blur, err := json.Marshal(funcs[2])
+	model, err := json.Marshal(funcs[like])
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads := func(f any, change func(producer int) int) {
+	reads := func(f any, change func(edge, producer int) int) {
 		for _, s := range f.(map[string]any)["stages"].([]any) {
 			edges, _ := s.(map[string]any)["edges"].([]any)
-			for _, e := range edges {
+			for i, e := range edges {
 				e := e.(map[string]any)
-				e["producer"] = change(int(e["producer"].(float64)))
+				e["producer"] = change(i, int(e["producer"].(float64)))
 			}
 		}
 	}
 	for i, f := range funcs {
-		reads(f, func(producer int) int {
+		reads(f, func(_, producer int) int {
 			if producer >= before && i != before-1 {
 				return producer + more
 			}
@@ -52,12 +53,12 @@ func longChain(t *testing.T, more int) *pipeline.Pipeline {
 	all = append(all, funcs[:before]...)
 	for i := range more {
 		var f map[string]any
-		if err := json.Unmarshal(blur, &f); err != nil {
+		if err := json.Unmarshal(model, &f); err != nil {
 			t.Fatal(err)
 		}
-		f["name"] = fmt.Sprintf("blur_%d", i)
+		f["name"] = fmt.Sprintf("more_%d", i)
 		f["stages"].([]any)[0].(map[string]any)["name"] = f["name"]
-		reads(f, func(int) int { return before + i + 1 })
+		reads(f, func(edge, _ int) int { return from(i, edge) })
 		all = append(all, f)
 	}
 	all = append(all, funcs[before:]...)
@@ -73,6 +74,46 @@ func longChain(t *testing.T, more int) *pipeline.Pipeline {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// longChain is unsharp with so many more blurs, one after the other.
+func longChain(t *testing.T, more int) *pipeline.Pipeline {
+	const before = 4
+	return lengthened(t, "unsharp.h21", 2, before, more, func(i, _ int) int { return before + i + 1 })
+}
+
+// diamonds is harris with so many more products, each of the two that come after it and the
+// last of the gradients: there are as many ways from one of those to the output as a Fibonacci
+// number says, and nothing is wrong with inlining them all.
+func diamonds(t *testing.T, more int) *pipeline.Pipeline {
+	const before, gradX = 5, 8
+	return lengthened(t, "harris.h21", 4, before, more, func(i, edge int) int {
+		if i == more-1 && edge == 1 {
+			return gradX + more
+		}
+		return before + i + 1 + edge
+	})
+}
+
+// Prototypes of what is read by many ways take no longer for that, and merging sees each
+// reader once.
+func TestManyWays(t *testing.T) {
+	p := diamonds(t, 60)
+	sp := spaceOf(t, p, space.Defaults(2))
+	light := 0
+	for f := range sp.Funcs() {
+		if isLight(sp, f) && len(sp.Readers(f)) > 1 {
+			light++
+		}
+	}
+	if light < 50 {
+		t.Fatalf("%d light Funcs with several readers: nothing was tested", light)
+	}
+	for _, c := range Prototypes(sp) {
+		if err := c.Schedule.Check(p.Binding()); err != nil {
+			t.Errorf("%s: %v", c.Origin, err)
+		}
+	}
 }
 
 // A pipeline of 500 stages has an answer within any budget.

@@ -381,10 +381,14 @@ func merged(sp *space.Space, rows int64) *plan {
 	for f := range sp.Funcs() {
 		owners[f] = space.Reader{Func: f}
 		for _, r := range sp.Readers(f) {
+			rs := []space.Reader{r}
 			if inlined(r.Func) {
-				through[f] = append(through[f], through[r.Func]...)
-			} else {
-				through[f] = append(through[f], r)
+				rs = through[r.Func]
+			}
+			for _, r := range rs {
+				if !slices.Contains(through[f], r) { // there are far more ways to readers than readers
+					through[f] = append(through[f], r)
+				}
 			}
 		}
 	}
