@@ -88,7 +88,7 @@ func parseOurs(name, rest string) (method, error) {
 	case nested && kind == "measured" && tunable(inner):
 		return measured(inner), nil
 	case nested && kind == "autotune":
-		if plan, ok := planned(inner); ok && !plan.measures() {
+		if plan, err := planned(inner); err == nil && !plan.measures() {
 			return autotuned(plan), nil
 		}
 		return method{}, unknown(name)
@@ -108,8 +108,12 @@ func parseOurs(name, rest string) (method, error) {
 		}
 		return beams(n), nil
 	}
-	if plan, ok := planned(rest); ok {
+	plan, err := planned(rest)
+	switch {
+	case err == nil:
 		return predicted(plan), nil
+	case search.Measures(rest): // there is one of that name, but it is not run again and again
+		return method{}, fmt.Errorf("no method %q: %w", name, err)
 	}
 	return method{}, unknown(name)
 }

@@ -30,11 +30,11 @@ type plan struct {
 	change func(*search.MCTSOptions)
 }
 
-// planned finds a plan by its name.
-func planned(name string) (plan, bool) {
+// planned finds a plan by its name; the error says why there is none.
+func planned(name string) (plan, error) {
 	p := plan{name: name}
 	_, err := p.searcher(1, nil)
-	return p, err == nil
+	return p, err
 }
 
 // measures says whether it times schedules inside its trees.
@@ -92,7 +92,7 @@ func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
 
 // predicted asks only the model, as `tune --measure=false` does; ProTuner's cost+real
 // also times what its trees find. A search that has a time for each root is given no
-// other; greedy and beam end by themselves or at the peers' limit; all others take the
+// other, unless it is run again and again; greedy and beam end by themselves or at the peers' limit; all others take the
 // budget. The space is Adams et al.'s.
 func predicted(p plan) method {
 	return method{random: p.name != "beam" && p.name != "greedy", alone: true, make: func(ctx context.Context, j *job) (*made, error) {
@@ -129,7 +129,7 @@ func predicted(p plan) method {
 func (p plan) ends() bool { return p.name == "beam" || p.name == "greedy" }
 
 func (p plan) budget(j *job) search.Budget {
-	if o, tree := p.options(j.o.Divide); tree && o.RootTime > 0 {
+	if o, tree := p.options(j.o.Divide); tree && o.RootTime > 0 && !search.Reruns(p.name) {
 		return search.Budget{}
 	}
 	if p.ends() {

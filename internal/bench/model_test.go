@@ -4,7 +4,9 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
@@ -40,5 +42,20 @@ func TestFoundTogether(t *testing.T) {
 	}
 	if !slices.Equal(hashes, []uint64{hash(a), hash(c), hash(b)}) {
 		t.Errorf("tried %x of %x, %x, %x, %x", hashes, hash(a), hash(b), hash(c), hash(d))
+	}
+}
+
+// A search whose roots have their time needs no other, unless it is run again and again; what
+// ends by itself ends at the peers' limit, and all else has the budget.
+func TestBudgetsOfPlans(t *testing.T) {
+	j := &job{o: valid(), budget: time.Minute, limits: bridge.Limits{Time: time.Hour}}
+	for name, want := range map[string]time.Duration{
+		"mcts_30s": 0, "mcts_cost+real_1s": 0, "mcts_30s_reruns": time.Minute, "mcts_0.5s_reruns": time.Minute,
+		"mcts": time.Minute, "mcts_reruns": time.Minute, "beam": time.Hour, "greedy": time.Hour, "beam_reruns": time.Minute,
+	} {
+		p, err := planned(name)
+		if got := p.budget(j); err != nil || got != (search.Budget{Time: want}) {
+			t.Errorf("%s: %+v, %v, not %v", name, got, err, want)
+		}
 	}
 }

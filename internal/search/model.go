@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // rerunSuffix on a name runs that search again and again with new seeds.
@@ -77,19 +78,28 @@ func configurations() map[string]MCTSOptions {
 }
 
 // ModelNames lists the searches that NewModel knows. Each may be followed by
-// "_reruns".
+// "_reruns", but for those that measure.
 func ModelNames() []string {
 	return append(slices.Sorted(maps.Keys(configurations())), "anneal", "beam", "draws", "greedy")
 }
 
 // IsModel says whether NewModel knows a name.
 func IsModel(name string) bool {
-	return slices.Contains(ModelNames(), strings.TrimSuffix(name, rerunSuffix))
+	return slices.Contains(ModelNames(), strings.TrimSuffix(name, rerunSuffix)) && !(Reruns(name) && Measures(name))
 }
+
+// Reruns says whether the search of that name is run again and again.
+func Reruns(name string) bool { return strings.HasSuffix(name, rerunSuffix) }
 
 // Measures says whether the search of that name times schedules inside its trees: its
 // options then need a Choose.
 func Measures(name string) bool { return Presets()[strings.TrimSuffix(name, rerunSuffix)].NeedsChoose }
+
+// RootTime is how long the search of that name, or each of its runs, stays at a root; 0
+// where that depends on the budget.
+func RootTime(name string) time.Duration {
+	return Presets()[strings.TrimSuffix(name, rerunSuffix)].RootTime
+}
 
 // NewModel makes the search guided by a model of that name, with its defaults:
 //
@@ -104,6 +114,9 @@ func Measures(name string) bool { return Presets()[strings.TrimSuffix(name, reru
 // others.
 func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
 	if inner, ok := strings.CutSuffix(name, rerunSuffix); ok {
+		if Measures(inner) {
+			return nil, fmt.Errorf("search: %s ends with what measuring picked, and runs are compared by the model's costs; leave out %s", inner, rerunSuffix)
+		}
 		s, err := NewModel(inner, change)
 		if err != nil {
 			return nil, err

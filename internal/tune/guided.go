@@ -75,15 +75,15 @@ func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}) ([]advice, e
 // that with what was found until then.
 func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, stop <-chan struct{}) ([]search.Solution, error) {
 	budget := min(t.o.Budget/modelShare, modelMost) / time.Duration(len(t.spaces))
-	var change func(*search.MCTSOptions)
+	var choose func(context.Context, []search.Solution) (int, error)
 	if search.Measures(t.o.Search) {
 		timer, err := t.rootTimer(ctx)
 		if err != nil {
 			return nil, err
 		}
-		budget, change = t.o.Budget, func(o *search.MCTSOptions) { o.Choose = timer.Choose }
+		budget, choose = t.o.Budget, timer.Choose
 	}
-	searcher, err := search.NewModel(t.o.Search, change)
+	searcher, err := searcherOf(t.o.Search, choose)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,20 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 		t.events.note("the model costed %d schedules in %.1f s; its best should take %.3g ms", result.Evaluations, result.Elapsed.Seconds(), found[0].Cost)
 	}
 	return found, nil
+}
+
+// searcherOf is the search of a name; choose is for one that measures, which stays at each
+// root as long as the paper has it. For others that would be all the time there is, so that
+// the root would hardly move: the decisions to come share the budget instead.
+func searcherOf(name string, choose func(context.Context, []search.Solution) (int, error)) (search.Searcher, error) {
+	var change func(*search.MCTSOptions)
+	switch {
+	case search.Measures(name):
+		change = func(o *search.MCTSOptions) { o.Choose = choose }
+	case search.RootTime(name) > 0:
+		change = func(o *search.MCTSOptions) { o.RootTime = 0 }
+	}
+	return search.NewModel(name, change)
 }
 
 // predict takes the model's best that computes the right thing, and times nothing.
