@@ -296,6 +296,38 @@ func TestTreeShapes(t *testing.T) {
 	}
 }
 
+// What a tree keeps counts as it did before: planted at its own root again it has as many
+// nodes, and below a child fewer.
+func TestKeptNodesCount(t *testing.T) {
+	toy := uniform(6, 6, 1)
+	for name, change := range map[string]func(*MCTSOptions){
+		"plain":     func(o *MCTSOptions) {},
+		"transpose": func(o *MCTSOptions) { o.Transpose = true },
+		"lazy":      func(o *MCTSOptions) { o.Lazy = true },
+		"prior":     func(o *MCTSOptions) { o.Prior = 1 },
+	} {
+		o := MCTSDefaults()
+		o.KeepSubtree = true
+		change(&o)
+		root := Node(same{toy.root().(toyNode)})
+		m := newMeter(Problem{Root: root, Evaluator: &toyCosts{}}, Budget{})
+		tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
+		tr.plant(root, 0)
+		for range 60 {
+			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, visits := tr.nodes, tr.root.visits
+		if tr.plant(root, 0); tr.nodes != before || tr.m.held != before || tr.root.visits != visits || before < 20 {
+			t.Errorf("%s: %d nodes, %d by the meter, where there were %d", name, tr.nodes, tr.m.held, before)
+		}
+		if tr.plant(tr.root.children[0].node, 1); tr.nodes >= before || tr.m.held != tr.nodes || tr.root.visits == 0 {
+			t.Errorf("%s: %d nodes below a child, %d by the meter, of %d", name, tr.nodes, tr.m.held, before)
+		}
+	}
+}
+
 // A chain with heat takes a dearer schedule as often as its temperature says: e times
 // the cost once in e at a temperature of 1, never at a hundredth of that; the best known
 // stays.

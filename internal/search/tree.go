@@ -128,18 +128,17 @@ func (t *tree) plant(root Node, depth int) {
 	t.m.hold(t.nodes)
 }
 
-// keep counts what a root that was kept brings along.
+// keep counts what a root that was kept brings along, children not visited yet included.
 func (t *tree) keep(v *vertex) {
-	t.nodes++
 	if t.o.Transpose {
 		if t.known[v.key] != nil {
 			v.parents++
-			t.nodes--
 			return
 		}
 		v.parents = 1
 		t.known[v.key] = v
 	}
+	t.nodes += 1 + len(v.untried)
 	if v.label != 0 || v.like != nil {
 		v.like = t.likesOf(v.label)
 	}
