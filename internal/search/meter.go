@@ -90,8 +90,8 @@ func (m *meter) appraise(ctx context.Context, dst []float64, batch []Node) error
 	return nil
 }
 
-// eachOf calls f for each of n, on so many goroutines, and returns the error of the
-// first of them that failed.
+// eachOf calls f for each of n in their order, on so many goroutines, until one fails, and
+// returns the error of the first of them that did.
 func eachOf(n, workers int, f func(i int) error) error {
 	workers = max(1, min(workers, n))
 	if workers == 1 {
@@ -104,11 +104,18 @@ func eachOf(n, workers int, f func(i int) error) error {
 	}
 	errs := make([]error, n)
 	var next atomic.Int64
+	var failed atomic.Bool
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				errs[i] = f(i)
+			for !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[i] = f(i); errs[i] != nil {
+					failed.Store(true)
+				}
 			}
 		})
 	}

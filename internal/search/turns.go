@@ -9,7 +9,8 @@ type turns struct {
 	mu   sync.Mutex
 	back sync.Cond // a tree came back
 	idle []*tree
-	out  int // trees that workers have
+	out  int  // trees that workers have
+	over bool // the search ended with an error
 }
 
 func newTurns(trees []*tree) *turns {
@@ -23,14 +24,14 @@ func newTurns(trees []*tree) *turns {
 	return q
 }
 
-// take is the tree whose turn it is; nil when all are done.
+// take is the tree whose turn it is; nil when all are done or the search is over.
 func (q *turns) take() *tree {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.idle) == 0 && q.out > 0 {
+	for len(q.idle) == 0 && q.out > 0 && !q.over {
 		q.back.Wait()
 	}
-	if len(q.idle) == 0 {
+	if len(q.idle) == 0 || q.over {
 		return nil
 	}
 	// Of equals the last one: greedy trees, which come first, may take all the time
@@ -53,9 +54,8 @@ func (q *turns) give(t *tree, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.out--
-	if err != nil {
-		q.idle = nil
-	} else if !t.done() {
+	q.over = q.over || err != nil
+	if !t.done() {
 		q.idle = append(q.idle, t)
 	}
 	q.back.Broadcast()

@@ -2,7 +2,9 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -54,5 +56,36 @@ func TestTurnsWait(t *testing.T) {
 	q.give(q.take(), errors.New("broken"))
 	if q.take() != nil {
 		t.Error("a turn after an error")
+	}
+	// Nor is there one for a tree that another worker brings back afterwards.
+	other := &tree{root: &vertex{}, evals: 100, rounds: 1000}
+	q = newTurns([]*tree{only, other})
+	mine, its := q.take(), q.take()
+	q.give(mine, errors.New("broken"))
+	q.give(its, nil)
+	if q.take() != nil {
+		t.Error("a turn of a tree that came back after an error")
+	}
+}
+
+// After an error nothing more is begun, and the error is that of the first that failed.
+func TestEachOfEndsWithAnError(t *testing.T) {
+	for _, workers := range []int{1, 2, 3} {
+		var begun atomic.Int64
+		errs := make([]error, 50)
+		for i := range errs {
+			errs[i] = fmt.Errorf("%d failed", i)
+		}
+		err := eachOf(len(errs), workers, func(i int) error {
+			begun.Add(1)
+			return errs[i]
+		})
+		if err != errs[0] || begun.Load() > int64(workers) {
+			t.Errorf("%d workers: %v, after %d begun", workers, err, begun.Load())
+		}
+		begun.Store(0)
+		if err := eachOf(len(errs), workers, func(int) error { begun.Add(1); return nil }); err != nil || begun.Load() != 50 {
+			t.Errorf("%d workers: %v, %d begun of 50", workers, err, begun.Load())
+		}
 	}
 }
