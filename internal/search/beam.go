@@ -146,9 +146,10 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 		}
 		r.m.event("pass")
 	}
-	// The one that wins by penalised cost comes first, whatever else was kept.
+	// The one that wins by penalised cost comes first, whatever else was kept, unless it has
+	// no finite cost, which what the search fell back on may have.
 	res, err := r.m.result(ctx, r.found, r.frontier, seed, err)
-	if best != nil && err == nil {
+	if best != nil && err == nil && !math.IsInf(best.plain, 1) {
 		res.Solution = Solution{best.node, best.plain}
 	}
 	return res, err

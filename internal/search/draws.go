@@ -36,12 +36,20 @@ func (Draws) Search(ctx context.Context, p Problem, b Budget, seed int64) (Resul
 		if b.Steps > 0 {
 			n = int(min(int64(n), b.Steps-m.steps.Load()))
 		}
+		for i := range costs {
+			costs[i] = math.NaN() // of what the end of the time leaves out
+		}
 		err = eachOf(n, p.Workers, func(i int) error {
 			nodes[i] = sampleDown(p.Root, newStream(seed, uint64(at+i)))
-			return m.evaluate(in, costs[i:i+1], nodes[i:i+1])
+			var cost [1]float64
+			if err := m.evaluate(in, cost[:], nodes[i:i+1]); err != nil {
+				return err
+			}
+			costs[i] = cost[0]
+			return nil
 		})
 		for i := range n {
-			if err == nil {
+			if !math.IsNaN(costs[i]) {
 				found.put(Solution{nodes[i], costs[i]})
 				m.reached(costs[i])
 			}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"math"
 )
 
@@ -50,6 +51,9 @@ func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 			fallback = &res
 		}
 		m.event("restart")
+		if errors.Is(e, ErrNoCost) && len(found.kept) > 0 {
+			e = nil // another run found some that have one
+		}
 		// A run that had no evaluation left to spend would go on for ever.
 		if err = e; err != nil || res.Evaluations == 0 {
 			break
