@@ -173,6 +173,8 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 		return root, nil
 	}
 	pending := beamHeap{root}
+	held := 0 // by this pass: this level and all nodes that others came from
+	defer func() { r.m.hold(-held) }()
 	for {
 		seen := map[uint64]int{}
 		var parents []*beamEntry
@@ -200,6 +202,7 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 		if err != nil {
 			return nil, err
 		}
+		held += len(next) - len(pending)
 		r.m.hold(len(next) - len(pending))
 		pending = next
 		r.frontier = pending[0].node

@@ -118,6 +118,25 @@ func TestWideLevels(t *testing.T) {
 	}
 }
 
+// A beam holds a level and what it came from, in each pass anew, and so does one that goes
+// before trees, which are few here.
+func TestHeldNodes(t *testing.T) {
+	all := uniform(5, 3, 1)
+	for _, passes := range []int{1, 4} {
+		if r := beam(t, all, BeamOptions{Size: 243, Passes: passes, Dropout: 100}); r.Nodes != 3+9+27+81+243 {
+			t.Errorf("%d passes of a beam of all there is: %d nodes, not 363", passes, r.Nodes)
+		}
+	}
+	toy := uniform(3, 50, 1)
+	two := beam(t, toy, BeamOptions{Size: 2, Passes: 5, Dropout: 100})
+	o := MCTSDefaults()
+	o.Standard, o.Greedy, o.MaxNodes, o.Lead = 1, 0, 2, 0.5
+	r, err := NewMCTS(o).Search(context.Background(), Problem{Root: toy.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 4 * two.Evaluations}, 1)
+	if err != nil || r.Nodes < two.Nodes || two.Nodes < 100 {
+		t.Errorf("%d nodes of an ensemble, %d of a beam that went before it: %v", r.Nodes, two.Nodes, err)
+	}
+}
+
 // As many evaluations as a beam takes are enough for it, and one less is not.
 func TestBeamEndsWithItsBudget(t *testing.T) {
 	tree := uniform(6, 4, 2)

@@ -111,6 +111,8 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, p, left, 0)
 		e.m.evals.Add(r.Evaluations)
 		e.m.useless.Add(r.Useless)
+		e.m.hold(r.Nodes)
+		e.m.hold(-r.Nodes)
 		if !r.Fallback {
 			for _, x := range r.Top {
 				found.put(x)
@@ -189,10 +191,10 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 
 // maxLead is the widest beam but one that goes before trees: it ends the doubling where a
 // beam takes no time. maxLeadNodes bounds what a beam twice as wide would hold, at about
-// 200 bytes a node.
+// 300 bytes a node: an eighth of what a search may take.
 const (
 	maxLead      = 256
-	maxLeadNodes = 2 << 20
+	maxLeadNodes = 420_000
 )
 
 func (e *ensemble) search(ctx context.Context, seed int64) error {
