@@ -210,6 +210,12 @@ func (e *Evolve) Propose(ctx context.Context, n int) ([]Candidate, error) {
 		}
 		repeats = 0
 		e.begun++
+		if b.from != nil {
+			b.from.turns++
+		}
+		if b.from == &e.dues[isGiven] {
+			e.given++
+		}
 		if b != (birth{}) {
 			e.born[c.Hash] = b
 		}
@@ -263,7 +269,7 @@ func (e *Evolve) halves() (Candidate, bool) {
 }
 
 // open takes the most promising of the candidates to begin with, of the kind whose turn it
-// is, false where there is none. While there is something to change it spares those that
+// is, which counts once it is proposed: it may be an old one. False where there is none. While there is something to change it spares those that
 // are hopeless, and turns of those given of which there were enough for now are for changes.
 func (e *Evolve) open(changes bool) (Candidate, *due, bool) {
 	all := !changes || len(e.best) == 0
@@ -277,8 +283,8 @@ func (e *Evolve) open(changes bool) (Candidate, *due, bool) {
 	if kind < 0 {
 		return Candidate{}, nil, false
 	}
-	e.dues[kind].turns++
 	if kind == isGiven && !all && e.given >= givenFirst+e.begun/oneMore {
+		e.dues[kind].turns++
 		return Candidate{}, nil, false
 	}
 	fit := make([]Candidate, len(at[kind]))
@@ -287,9 +293,6 @@ func (e *Evolve) open(changes bool) (Candidate, *due, bool) {
 	}
 	i := at[kind][e.mostPromising(fit)]
 	c := e.first[i].Candidate
-	if kind == isGiven {
-		e.given++
-	}
 	e.first = slices.Delete(e.first, i, i+1)
 	if e.beginsSized() {
 		c = newCandidate(sized(c.State), c.Origin)

@@ -80,6 +80,41 @@ func TestGivenAreSpared(t *testing.T) {
 	}
 }
 
+// What was measured before, as by an earlier run, has no part in how many of those given are
+// tried, nor in whose turn it is.
+func TestKnownOpeningsDoNotCount(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		sp := sizedSpace(t, "harris.h21", allowed)
+		o := EvolveDefaults()
+		o.Given = givenTo(t, sp, 24)
+		e := NewEvolve(sp, rand.New(rand.NewSource(1)), o)
+		var known []Outcome
+		for _, c := range e.first[:12] { // all of these are given
+			plain, other := newCandidate(c.State, c.Origin), c.Candidate
+			if allowed {
+				other = newCandidate(sized(c.State), c.Origin)
+			}
+			known = append(known, Outcome{Candidate: plain}, Outcome{Candidate: other})
+		}
+		if err := e.Observe(known); err != nil {
+			t.Fatal(err)
+		}
+		proposed := map[int]float64{}
+		run(t, e, 2*oneMore, 1, func(c Candidate) Outcome {
+			switch {
+			case c.Origin == "given":
+				proposed[isGiven]++
+			case strings.HasPrefix(c.Origin, "prototype:"):
+				proposed[isPrototype]++
+			}
+			return Outcome{Candidate: c, OK: true, Seconds: 1}
+		})
+		if proposed[isGiven] < givenFirst || e.given != int(proposed[isGiven]) || e.dues[isPrototype].turns != proposed[isPrototype] {
+			t.Errorf("sized %v: %v proposed; %d given and %g turns of prototypes are counted", allowed, proposed, e.given, e.dues[isPrototype].turns)
+		}
+	}
+}
+
 // Kinds of openings whose fastest takes twice as long as the other's have few turns after
 // their trial.
 func TestSlowOpeningsHaveFewTurns(t *testing.T) {
