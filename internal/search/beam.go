@@ -144,7 +144,6 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 		if best == nil || end.cost < best.cost {
 			best = end
 		}
-		r.m.event("pass")
 	}
 	// The one that wins by penalised cost comes first, whatever else was kept, unless it has
 	// no finite cost, which what the search fell back on may have.
@@ -190,7 +189,7 @@ func (r *beamRun) pass(ctx context.Context, pass int) (*beamEntry, error) {
 				r.bless(e, &pending, pass)
 				return e, nil
 			}
-			if r.m.stopped(ctx) { // there may be levels left that cost nothing
+			if ctx.Err() != nil { // there may be levels left that cost nothing
 				return nil, errBudget
 			}
 			if !e.idle() {
@@ -390,5 +389,4 @@ func (r *beamRun) bless(best *beamEntry, pending *beamHeap, pass int) {
 // reached keeps a complete node.
 func (r *beamRun) reached(e *beamEntry) {
 	r.found.put(Solution{e.node, e.plain})
-	r.m.improved(e.plain)
 }

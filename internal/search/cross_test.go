@@ -13,7 +13,7 @@ func resumer(toy *toyTree, evals int64, path ...int) *tree {
 	o := MCTSDefaults()
 	o.Vary, o.Cross = 1, 1
 	p := Problem{Root: toy.root(), Evaluator: &toyCosts{}}
-	t := &tree{o: o, m: newMeter(p, Budget{}), found: newShelf(p), limit: evals, evals: evals, rounds: math.MaxInt64}
+	t := &tree{o: o, m: newMeter(p, Budget{}), found: newShelf(p), limit: evals, evals: evals}
 	t.plant(toy.root().(toyNode).child(0), 1)
 	t.stand = Solution{Cost: 0.5}
 	t.last = Solution{Node: toyNode{toy, path}, Cost: toy.cost(path)}

@@ -11,8 +11,7 @@ import (
 // measured against, with a model in place of ProTuner's measurements.
 type Draws struct{}
 
-// drawn is how many nodes are sampled at once. What is found depends on it, for
-// Steps, and not on the number of workers.
+// drawn is how many nodes are sampled at once.
 const drawn = 64
 
 // Search implements Searcher. It needs a budget.
@@ -33,9 +32,6 @@ func (Draws) Search(ctx context.Context, p Problem, b Budget, seed int64) (Resul
 		if b.Evaluations > 0 {
 			n = int(min(int64(n), b.Evaluations-m.evals.Load()))
 		}
-		if b.Steps > 0 {
-			n = int(min(int64(n), b.Steps-m.steps.Load()))
-		}
 		for i := range costs {
 			costs[i] = math.NaN() // of what the end of the time leaves out
 		}
@@ -51,7 +47,7 @@ func (Draws) Search(ctx context.Context, p Problem, b Budget, seed int64) (Resul
 		for i := range n {
 			if !math.IsNaN(costs[i]) {
 				found.put(Solution{nodes[i], costs[i]})
-				m.reached(costs[i])
+				m.steps.Add(1)
 			}
 		}
 	}
@@ -114,8 +110,8 @@ func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (R
 	in, cancel := m.within(ctx)
 	defer cancel()
 	lengths := untilTimeIsOver(min(a.o.Chains, p.Workers))
-	if n := b.costs(); n > 0 {
-		lengths = shares(n, a.o.Chains)
+	if b.Evaluations > 0 {
+		lengths = shares(b.Evaluations, a.o.Chains)
 	}
 	ends, err := a.chains(in, m, lengths, m.start, b.Time, seed)
 	found := newShelf(p)
@@ -178,7 +174,7 @@ func (a *Anneal) chain(ctx context.Context, m *meter, found *shelf, seed int64, 
 		spent++
 		x := Solution{next, cost[0]}
 		found.put(x)
-		m.reached(x.Cost)
+		m.steps.Add(1)
 		done := float64(spent) / float64(of.most)
 		if of.time > 0 {
 			done = max(done, time.Since(of.begun).Seconds()/of.time.Seconds())

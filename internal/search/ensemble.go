@@ -98,8 +98,6 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 	if e.o.Lead == 0 || b.Evaluations == 0 && b.Time == 0 {
 		return nil
 	}
-	p := e.m.p
-	p.Events = nil
 	for size := 1; ; size *= 2 {
 		left := Budget{Evaluations: b.Evaluations, Time: b.Time}
 		if b.Evaluations > 0 {
@@ -108,15 +106,14 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 		if b.Time > 0 {
 			left.Time = max(1, b.Time-e.m.elapsed())
 		}
-		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, p, left, 0)
+		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, e.m.p, left, 0)
 		e.m.evals.Add(r.Evaluations)
-		e.m.useless.Add(r.Useless)
 		e.m.hold(r.Nodes)
 		e.m.hold(-r.Nodes)
 		if !r.Fallback {
 			for _, x := range r.Top {
 				found.put(x)
-				e.m.reached(x.Cost)
+				e.m.steps.Add(1)
 			}
 			e.best = found.best()
 			e.beat = e.best.Cost
@@ -163,8 +160,8 @@ func (e *ensemble) anneal(ctx context.Context, found *shelf, seed int64) ([]Solu
 		b.Evaluations = min(b.Evaluations, e.m.b.Evaluations-e.m.evals.Load())
 	}
 	lengths := untilTimeIsOver(min(maxChains, e.m.p.Workers))
-	if n := b.costs(); n > 0 {
-		lengths = chainLengths(n)
+	if b.Evaluations > 0 {
+		lengths = chainLengths(b.Evaluations)
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if b.Time > 0 {
@@ -201,8 +198,8 @@ func (e *ensemble) search(ctx context.Context, seed int64) error {
 	if e.root.Complete() {
 		t := e.trees[0]
 		t.plant(e.root, 0)
-		t.limit = max(t.limit, 1)
-		return t.round(ctx, 1, 1)
+		t.limit, t.o.Batch = max(t.limit, 1), 1
+		return t.round(ctx, 1)
 	}
 	stays, winner := e.o.Stay, -1
 	for !e.root.Complete() {
@@ -230,7 +227,6 @@ func (e *ensemble) search(ctx context.Context, seed int64) error {
 		e.depth++
 		e.roots = append(e.roots, Root{Tree: winner, Best: e.beat, Evaluations: e.m.evals.Load()})
 		winner = -1
-		e.m.event("root")
 	}
 	return nil
 }
@@ -256,11 +252,8 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 	}
 	defer cancel()
 	n := len(e.trees)
-	steps := e.m.b.Steps - e.m.steps.Load()
 	if e.o.RootTime > 0 {
 		part = 1
-	} else if e.m.b.Steps > 0 {
-		steps = int64(math.Ceil(float64(steps) * part))
 	}
 	each := max(1, e.m.p.Workers/n)
 	var mates []Node
@@ -271,19 +264,16 @@ func (e *ensemble) atRoot(ctx context.Context, seed int64) error {
 			}
 		}
 	}
-	for i, t := range e.trees {
+	for _, t := range e.trees {
 		t.plant(e.root, e.depth)
 		t.mates = mates
 		t.beat = e.beat
 		t.incumbent, t.stand = e.best, e.best
 		t.bar, t.since = e.best.Cost*(1-notable), t.steps
 		t.came, t.time = time.Now(), last
-		t.evals, t.rounds = int64(math.MaxInt64), int64(math.MaxInt64)
+		t.evals = math.MaxInt64
 		if e.m.b.Evaluations > 0 {
 			t.evals = t.spent + int64(math.Ceil(float64(t.limit-t.spent)*part))
-		}
-		if e.m.b.Steps > 0 {
-			t.rounds = t.steps + share(steps, n, i)
 		}
 	}
 	q := newTurns(e.trees)

@@ -133,11 +133,6 @@ func conformance(t *testing.T, name string, s Searcher) {
 			}
 		}
 	})
-	t.Run("steps", func(t *testing.T) {
-		if r := found(t, s, plain(tree), Budget{Steps: 40}, 1); r.Steps > 41 || r.Steps < 1 || !r.Node.Complete() {
-			t.Errorf("%d steps of 40", r.Steps)
-		}
-	})
 	t.Run("workers change nothing", func(t *testing.T) {
 		b := Budget{Evaluations: 300}
 		p := plain(tree)
@@ -213,7 +208,7 @@ func conformance(t *testing.T, name string, s Searcher) {
 			broken := uniform(3, 3, 2)
 			broken.cost = func([]int) float64 { return bad }
 			r, err := s.Search(context.Background(), plain(broken), Budget{Evaluations: 300}, 1)
-			if !errors.Is(err, ErrNoCost) || r.Node == nil || !r.Node.Complete() || r.Useless == 0 {
+			if !errors.Is(err, ErrNoCost) || r.Node == nil || !r.Node.Complete() {
 				t.Errorf("%g everywhere: %+v, %v", bad, r, err)
 			}
 			half := uniform(3, 3, 2)
@@ -229,26 +224,9 @@ func conformance(t *testing.T, name string, s Searcher) {
 			}
 		}
 	})
-	t.Run("events", func(t *testing.T) {
-		p := plain(tree)
-		p.Workers = 4
-		best, done := math.Inf(1), 0
-		p.Events = func(e Event) {
-			if e.Kind == "best" && e.Best >= best {
-				t.Errorf("best %g after %g", e.Best, best)
-			}
-			best = min(best, e.Best)
-			if e.Kind == "done" {
-				done++
-			}
-		}
-		if r := found(t, s, p, Budget{Evaluations: 500}, 1); done != 1 || best > r.Cost {
-			t.Errorf("told done %d times; best %g, found %g", done, best, r.Cost)
-		}
-	})
 	t.Run("refusals", func(t *testing.T) {
 		for what, p := range map[string]Problem{"no root": {Evaluator: &toyCosts{}}, "no model": {Root: tree.root()}, "workers": {Root: tree.root(), Evaluator: &toyCosts{}, Workers: -1}} {
-			if _, err := s.Search(context.Background(), p, Budget{Steps: 1}, 1); err == nil {
+			if _, err := s.Search(context.Background(), p, Budget{Evaluations: 1}, 1); err == nil {
 				t.Errorf("%s: taken", what)
 			}
 		}

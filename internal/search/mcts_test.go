@@ -268,7 +268,7 @@ func TestTreeShapes(t *testing.T) {
 		tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
 		tr.plant(toy.root(), 0)
 		for range rounds {
-			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+			if err := tr.round(context.Background(), 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -314,7 +314,7 @@ func TestKeptNodesCount(t *testing.T) {
 		tr := &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
 		tr.plant(root, 0)
 		for range 60 {
-			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+			if err := tr.round(context.Background(), 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -341,7 +341,7 @@ func TestHeatCools(t *testing.T) {
 			now := Solution{toyNode{toy, []int{0, 0}}, 1}
 			tr := &tree{
 				o: o, m: m, found: newShelf(m.p), root: &vertex{node: toy.root()}, incumbent: now, stand: now,
-				evals: 100, rounds: math.MaxInt64, spent: spent,
+				evals: 100, spent: spent,
 			}
 			tr.learn(&simulation{path: []*vertex{tr.root}, rng: newStream(1, uint64(i)), leaf: toyNode{toy, []int{1, 1}}, cost: math.E, varies: true})
 			if tr.stand.Cost != 1 {
@@ -402,7 +402,7 @@ func TestTransposition(t *testing.T) {
 		tr = &tree{o: o, m: m, limit: math.MaxInt64, found: newShelf(m.p), incumbent: Solution{Cost: math.Inf(1)}}
 		tr.plant(root, 0)
 		for tr.steps < 1000 && !tr.root.closed {
-			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+			if err := tr.round(context.Background(), 1); err != nil {
 				t.Fatal(err)
 			}
 			known = max(known, len(tr.known))
@@ -456,7 +456,7 @@ func TestTreesLetGo(t *testing.T) {
 			if tr.root.closed {
 				break
 			}
-			if err := tr.round(context.Background(), 1, math.MaxInt64); err != nil {
+			if err := tr.round(context.Background(), 1); err != nil {
 				t.Fatal(err)
 			}
 		}

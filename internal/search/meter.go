@@ -13,23 +13,21 @@ import (
 // errBudget ends a search from inside; callers never see it.
 var errBudget = errors.New("search: budget over")
 
-// meter counts what a whole search spends and tells Problem.Events.
+// meter counts what a whole search spends.
 type meter struct {
-	p       Problem
-	b       Budget
-	start   time.Time
-	evals   atomic.Int64
-	useless atomic.Int64
-	steps   atomic.Int64
+	p     Problem
+	b     Budget
+	start time.Time
+	evals atomic.Int64
+	steps atomic.Int64
 
 	mu   sync.Mutex
-	best float64
 	held int
 	most int
 }
 
 func newMeter(p Problem, b Budget) *meter {
-	return &meter{p: p, b: b, start: time.Now(), best: math.Inf(1)}
+	return &meter{p: p, b: b, start: time.Now()}
 }
 
 // within begins a search: it shortens the context to the budget's time and gives the
@@ -46,15 +44,9 @@ func (m *meter) within(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// over reports whether the time, steps or evaluations of the whole search are
-// spent.
+// over reports whether the time or the evaluations of the whole search are spent.
 func (m *meter) over(ctx context.Context) bool {
-	return m.stopped(ctx) || m.b.Evaluations > 0 && m.evals.Load() >= m.b.Evaluations
-}
-
-// stopped reports whether its time or steps are spent.
-func (m *meter) stopped(ctx context.Context) bool {
-	return ctx.Err() != nil || m.b.Steps > 0 && m.steps.Load() >= m.b.Steps
+	return ctx.Err() != nil || m.b.Evaluations > 0 && m.evals.Load() >= m.b.Evaluations
 }
 
 // evaluate costs a batch. Costs that cannot be are infinite.
@@ -84,7 +76,6 @@ func (m *meter) appraise(ctx context.Context, dst []float64, batch []Node) error
 	for i, c := range dst[:len(batch)] {
 		if !(c >= 0 && c <= math.MaxFloat64) {
 			dst[i] = math.Inf(1)
-			m.useless.Add(1)
 		}
 	}
 	return nil
@@ -128,40 +119,12 @@ func eachOf(n, workers int, f func(i int) error) error {
 	return nil
 }
 
-// reached notes a complete node's cost.
-func (m *meter) reached(cost float64) {
-	m.steps.Add(1)
-	m.improved(cost)
-}
-
-func (m *meter) improved(cost float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if cost < m.best {
-		m.best = cost
-		m.tell("best")
-	}
-}
-
 // hold notes how many nodes are held more (or fewer) than before.
 func (m *meter) hold(more int) {
 	m.mu.Lock()
 	m.held += more
 	m.most = max(m.most, m.held)
 	m.mu.Unlock()
-}
-
-// event tells of a moment.
-func (m *meter) event(kind string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.tell(kind)
-}
-
-func (m *meter) tell(kind string) {
-	if m.p.Events != nil {
-		m.p.Events(Event{Kind: kind, Best: m.best, Evaluations: m.evals.Load(), Nodes: m.held, Elapsed: time.Since(m.start)})
-	}
 }
 
 // result ends a search: found are the solutions of its parts in a fixed order, from
@@ -188,9 +151,7 @@ func (m *meter) result(ctx context.Context, found *shelf, from Node, seed int64,
 	if err == nil && math.IsInf(r.Cost, 1) {
 		err = ErrNoCost
 	}
-	r.Evaluations, r.Useless, r.Elapsed = m.evals.Load(), m.useless.Load(), time.Since(m.start)
-	m.improved(r.Cost)
-	m.event("done")
+	r.Evaluations, r.Elapsed = m.evals.Load(), m.elapsed()
 	return r, err
 }
 
@@ -265,9 +226,6 @@ func (m *meter) left() Budget {
 	}
 	if b.Evaluations > 0 {
 		b.Evaluations = max(1, b.Evaluations-m.evals.Load())
-	}
-	if b.Steps > 0 {
-		b.Steps = max(1, b.Steps-m.steps.Load())
 	}
 	return b
 }

@@ -78,13 +78,11 @@ type Problem struct {
 	Root      Node
 	Evaluator Evaluator
 	// Workers is how many goroutines evaluate; 0 stands for one. What is found
-	// within a number of evaluations or steps does not depend on it.
+	// within a number of evaluations does not depend on it.
 	Workers int
 	// Keep asks for so many of the best complete nodes, no two of which have the
 	// same Key at KeepDepth. 0 stands for the best one only.
 	Keep, KeepDepth int
-	// Events, unless nil, is told what happens; calls do not overlap.
-	Events func(Event)
 }
 
 // Budget ends a search at whatever of it comes first; zero values do not. A search
@@ -95,8 +93,6 @@ type Budget struct {
 	// Evaluations counts costs asked for, those of a node that was costed before
 	// included.
 	Evaluations int64
-	// Steps counts nodes expanded by a beam, and complete nodes reached by others.
-	Steps int64
 }
 
 // Solution is a complete node and its cost.
@@ -113,9 +109,9 @@ type Result struct {
 	Solution
 	// Top holds the best solutions that Problem.Keep asked for, best first.
 	Top []Solution
-	// Evaluations is how many costs were asked for, Useless how many of them were
-	// not finite or below 0, Steps as in Budget.
-	Evaluations, Useless, Steps int64
+	// Evaluations is how many costs were asked for. Steps are nodes expanded by a beam, and
+	// complete nodes reached by others.
+	Evaluations, Steps int64
 	// Nodes is the largest number of nodes held at once.
 	Nodes   int
 	Elapsed time.Duration
@@ -136,20 +132,6 @@ type Root struct {
 	// Evaluations were spent until then.
 	Evaluations int64
 }
-
-// Event is a moment of a search.
-type Event struct {
-	// Kind is "best" (a better complete node), "pass", "root" (moved), "restart" or
-	// "done".
-	Kind        string
-	Best        float64
-	Evaluations int64
-	Nodes       int // held now, as far as known
-	Elapsed     time.Duration
-}
-
-// Rate is evaluations a second so far.
-func (e Event) Rate() float64 { return float64(e.Evaluations) / max(e.Elapsed.Seconds(), 1e-9) }
 
 // Searcher looks for the complete node of least cost. It may be used again and
 // from several goroutines.
@@ -179,10 +161,10 @@ func (p Problem) validate() error {
 
 func (b Budget) validate(endless bool) error {
 	switch {
-	case b.Time < 0 || b.Evaluations < 0 || b.Steps < 0:
-		return fmt.Errorf("search: a negative budget: %v, %d evaluations, %d steps", b.Time, b.Evaluations, b.Steps)
+	case b.Time < 0 || b.Evaluations < 0:
+		return fmt.Errorf("search: a negative budget: %v, %d evaluations", b.Time, b.Evaluations)
 	case endless && b == Budget{}:
-		return errors.New("search: this search does not end by itself: give it a time, a number of evaluations or of steps")
+		return errors.New("search: this search does not end by itself: give it a time or a number of evaluations")
 	}
 	return nil
 }
@@ -224,20 +206,12 @@ func (b Budget) part(f float64) Budget {
 		}
 		return max(1, int64(float64(n)*f))
 	}
-	return Budget{Time: time.Duration(of(int64(b.Time))), Evaluations: of(b.Evaluations), Steps: of(b.Steps)}
-}
-
-// costs is how many costs a search has whose steps are one each; 0 where neither says.
-func (b Budget) costs() int64 {
-	if b.Evaluations == 0 || b.Steps == 0 {
-		return max(b.Evaluations, b.Steps)
-	}
-	return min(b.Evaluations, b.Steps)
+	return Budget{Time: time.Duration(of(int64(b.Time))), Evaluations: of(b.Evaluations)}
 }
 
 // least is the smaller of each of two budgets that limit the same.
 func (b Budget) least(o Budget) Budget {
-	return Budget{Time: min(b.Time, o.Time), Evaluations: min(b.Evaluations, o.Evaluations), Steps: min(b.Steps, o.Steps)}
+	return Budget{Time: min(b.Time, o.Time), Evaluations: min(b.Evaluations, o.Evaluations)}
 }
 
 func optionError(format string, args ...any) error {

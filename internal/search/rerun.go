@@ -27,8 +27,6 @@ func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 	m, found := newMeter(p, b), newShelf(p)
 	in, cancel := m.within(ctx)
 	defer cancel()
-	inner := p
-	inner.Events = nil
 	var err error
 	var fallback *Result
 	for run := 0; run == 0 || !m.over(in); run++ {
@@ -36,9 +34,8 @@ func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 		if r.Part > 0 {
 			each = b.part(r.Part).least(each)
 		}
-		res, e := r.Inner.Search(in, inner, each, newStream(seed, uint64(run)).Int63())
+		res, e := r.Inner.Search(in, p, each, newStream(seed, uint64(run)).Int63())
 		m.evals.Add(res.Evaluations)
-		m.useless.Add(res.Useless)
 		m.steps.Add(res.Steps)
 		m.hold(res.Nodes)
 		m.hold(-res.Nodes)
@@ -46,11 +43,9 @@ func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 			for _, x := range res.Top {
 				found.put(x)
 			}
-			m.improved(res.Cost)
 		} else if fallback == nil && res.Node != nil {
 			fallback = &res
 		}
-		m.event("restart")
 		if errors.Is(e, ErrNoCost) && len(found.kept) > 0 {
 			e = nil // another run found some that have one
 		}

@@ -94,13 +94,12 @@ type tree struct {
 	limit     int64    // of spent, in all
 	steps     int64
 
-	evals, rounds int64   // of spent and steps, at which it is done with this root
-	bar           float64 // cost that its best must come below to count as progress, with Settle
-	since         int64   // of steps, when it last did
-	begun         int64   // of spent, at which it came to this root
-	stepped       int64   // of steps, likewise
-	came          time.Time
-	time          time.Duration // that it has at this root, 0 without such a limit
+	evals int64   // of spent, at which it is done with this root
+	bar   float64 // cost that its best must come below to count as progress, with Settle
+	since int64   // of steps, when it last did
+	begun int64   // of spent, at which it came to this root
+	came  time.Time
+	time  time.Duration // that it has at this root, 0 without such a limit
 }
 
 // plant makes the tree of a new root. What it knew below it is kept if so asked.
@@ -116,7 +115,7 @@ func (t *tree) plant(root Node, depth int) {
 	}
 	t.m.hold(-t.nodes)
 	t.known, t.likes, t.here = map[uint64]*vertex{}, map[uint64]*sums{}, Solution{Cost: math.Inf(1)}
-	t.depth, t.nodes, t.begun, t.stepped = depth, 0, t.spent, t.steps
+	t.depth, t.nodes, t.begun = depth, 0, t.spent
 	if kept == nil {
 		kept = &vertex{weight: 1, key: root.Key(Exact)}
 	}
@@ -180,7 +179,7 @@ func (s *simulation) end(ctx context.Context, m *meter, leaf Node) error {
 
 // done says that the tree has had its part of this root.
 func (t *tree) done() bool {
-	return t.spent >= t.evals || t.steps >= t.rounds || t.root.closed || t.o.Settle > 0 && t.steps-t.since >= int64(t.o.Settle)
+	return t.spent >= t.evals || t.root.closed || t.o.Settle > 0 && t.steps-t.since >= int64(t.o.Settle)
 }
 
 // A turn of a tree ends after so many rounds, or so many evaluations: long enough that
@@ -197,17 +196,17 @@ func (t *tree) turn(ctx context.Context, workers int) error {
 		return err
 	}
 	for k := 0; k < turnRounds && t.spent < from+turnEvals && !t.done(); k++ {
-		if err := t.round(ctx, workers, t.rounds-t.steps); err != nil {
+		if err := t.round(ctx, workers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// round does a batch of simulations, at most so many. It returns errBudget where the
-// evaluations left are too few for one.
-func (t *tree) round(ctx context.Context, workers int, most int64) error {
-	batch := make([]*simulation, min(int64(t.o.Batch), most))
+// round does a batch of simulations. It returns errBudget where the evaluations left are
+// too few for one.
+func (t *tree) round(ctx context.Context, workers int) error {
+	batch := make([]*simulation, t.o.Batch)
 	left := t.limit - t.spent
 	for i := range batch {
 		s := &simulation{rng: newStream(t.seed, uint64(t.index)+1, t.sims), limit: max(0, left/int64(len(batch)-i))}
@@ -422,7 +421,7 @@ func (t *tree) learn(s *simulation) {
 		t.stand = x
 	}
 	t.found.put(x)
-	t.m.reached(x.Cost)
+	t.m.steps.Add(1)
 }
 
 // progress is the part that is over of the tree's budget at this root.
@@ -430,9 +429,6 @@ func (t *tree) progress() float64 {
 	p := 0.0
 	if t.evals != math.MaxInt64 {
 		p = float64(t.spent-t.begun) / float64(max(1, t.evals-t.begun))
-	}
-	if t.rounds != math.MaxInt64 {
-		p = max(p, float64(t.steps-t.stepped)/float64(max(1, t.rounds-t.stepped)))
 	}
 	if t.time > 0 {
 		p = max(p, time.Since(t.came).Seconds()/t.time.Seconds())

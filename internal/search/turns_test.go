@@ -15,7 +15,7 @@ func TestTurns(t *testing.T) {
 	for i := range 4 {
 		// They come from earlier roots with more or less behind them, which counts for
 		// nothing.
-		trees = append(trees, &tree{index: i, root: &vertex{}, spent: int64(100 * i), begun: int64(100 * i), evals: int64(100*i + 12), rounds: 1000})
+		trees = append(trees, &tree{index: i, root: &vertex{}, spent: int64(100 * i), begun: int64(100 * i), evals: int64(100*i + 12)})
 	}
 	trees[1].root.closed = true
 	q := newTurns(trees)
@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 
 // A worker waits for a tree that another one has, and no longer than that.
 func TestTurnsWait(t *testing.T) {
-	only := &tree{root: &vertex{}, evals: 100, rounds: 1000}
+	only := &tree{root: &vertex{}, evals: 100}
 	q := newTurns([]*tree{only})
 	var wg sync.WaitGroup
 	for range 3 {
@@ -58,7 +58,7 @@ func TestTurnsWait(t *testing.T) {
 		t.Error("a turn after an error")
 	}
 	// Nor is there one for a tree that another worker brings back afterwards.
-	other := &tree{root: &vertex{}, evals: 100, rounds: 1000}
+	other := &tree{root: &vertex{}, evals: 100}
 	q = newTurns([]*tree{only, other})
 	mine, its := q.take(), q.take()
 	q.give(mine, errors.New("broken"))
