@@ -1,6 +1,7 @@
 package search
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/protuner/protuner/internal/space"
@@ -14,22 +15,46 @@ type chain struct {
 
 // layers sorts the Funcs upstream of f by how many steps at most lie between.
 func layers(sp *space.Space, f int) [][]int {
-	depth := map[int]int{f: 0}
+	depth := make([]int, sp.Funcs())
 	var out [][]int
-	for _, g := range sp.Upstream(f) { // consumers come before producers
-		d := 0
-		for _, r := range sp.Readers(g) {
-			if steps, ok := depth[r.Func]; ok {
-				d = max(d, steps+1)
-			}
-		}
-		depth[g] = d
+	for _, g := range append([]int{f}, sp.Upstream(f)...) { // consumers come before producers
+		d := depth[g]
 		for len(out) < d {
 			out = append(out, nil)
 		}
-		out[d-1] = append(out[d-1], g)
+		if d > 0 {
+			out[d-1] = append(out[d-1], g)
+		}
+		for read := range producers(sp, g) {
+			depth[read] = max(depth[read], d+1)
+		}
 	}
 	return out
+}
+
+// producers are the Funcs that f reads, once for each time that one of its stages does.
+func producers(sp *space.Space, f int) iter.Seq[int] {
+	stages := sp.Pipeline().Funcs[f].Stages
+	return func(yield func(int) bool) {
+		for s := range stages {
+			for e := range stages[s].Edges {
+				if !yield(stages[s].Edges[e].Producer) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// leads says whether there are Funcs upstream of f. Moves ask it of every Func, so no list
+// of them is made.
+func leads(sp *space.Space, f int) bool {
+	for g := range producers(sp, f) {
+		if sp.Scheduled(g) {
+			return true
+		}
+	}
+	return false
 }
 
 // heads lists the Funcs that are computed, with others upstream: those at root in the
@@ -37,7 +62,7 @@ func layers(sp *space.Space, f int) [][]int {
 func (p *plan) heads(atRoot bool) []int {
 	var out []int
 	for f, d := range p.place {
-		if d.Kind == space.Compute && d.Compute.Equal(space.Root) == atRoot && len(p.sp.Upstream(f)) > 0 {
+		if d.Kind == space.Compute && d.Compute.Equal(space.Root) == atRoot && leads(p.sp, f) {
 			out = append(out, f)
 		}
 	}
@@ -76,8 +101,7 @@ func (m *mover) pick(p *plan) (chain, bool) {
 	kind := m.rng.Intn(4)
 	for _, band := range bands[first:last] {
 		for _, g := range band {
-			light := isLight(m.sp, g)
-			if !m.sp.OnlyRoot(g) && (kind < 2 || kind == 2 && light || kind == 3 && !light) {
+			if !m.sp.OnlyRoot(g) && (kind < 2 || isLight(m.sp, g) == (kind == 2)) {
 				c.funcs = append(c.funcs, g)
 			}
 		}
