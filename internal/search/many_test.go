@@ -15,7 +15,7 @@ import (
 )
 
 // lengthened is a description with so many more Funcs before one of its Funcs, all like
-// another: reads says which Func, by its place among all, an edge of each of them reads. The
+// another: from says which Func, by its place among all, an edge of each of them reads. The
 // Func that comes before them reads them where it read what comes after them.
 func lengthened(t *testing.T, name string, like, before, more int, from func(i, edge int) int) *pipeline.Pipeline {
 	t.Helper()
