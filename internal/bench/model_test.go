@@ -58,4 +58,9 @@ func TestBudgetsOfPlans(t *testing.T) {
 			t.Errorf("%s: %+v, %v, not %v", name, got, err, want)
 		}
 	}
+	for _, name := range []string{"protuner:mcts_cost+real_1s_reruns", "protuner:measured:mcts_cost+real_1s_reruns"} {
+		if _, err := parseMethod(name); err == nil {
+			t.Errorf("%q is a method, though it picks by measuring", name)
+		}
+	}
 }
