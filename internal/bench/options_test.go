@@ -217,6 +217,25 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 	if _, err := sameRun(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
 		t.Errorf("got %v", err)
 	}
+	m := Manifest{Options: valid(), Command: "protuner bench run", Halide: "21.0.0", CPU: "one", Host: "2 processors", Program: "v1"}
+	if first, err = json.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	m.Options.HalideDir, m.Program = "elsewhere", "v2"
+	if _, err := sameRun(first, m, "out"); err != nil {
+		t.Errorf("the same Halide elsewhere, another protuner: %v", err)
+	}
+	for want, change := range map[string]func(*Manifest){
+		"out holds a run under Halide 21.0.0, and this is 19.0.0; go on with that one (--halide DIR), or name another folder with --out": func(m *Manifest) { m.Halide = "19.0.0" },
+		"out holds a run on the CPU one, and this is two; go on there, or name another folder with --out":                                func(m *Manifest) { m.CPU = "two" },
+		"out holds a run on a machine of 2 processors, and this is 4 processors; go on there, or name another folder with --out":         func(m *Manifest) { m.Host, m.Options.Threads = "4 processors", 100 },
+	} {
+		now := m
+		change(&now)
+		if _, err := sameRun(first, now, "out"); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 	if got := union([]string{"b", "a"}, []string{"c", "a", "a"}); !slices.Equal(got, []string{"b", "a", "c", "a"}) {
 		t.Errorf("together %q", got)
 	}

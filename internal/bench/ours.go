@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/tune"
@@ -12,14 +13,17 @@ import (
 
 // measured is `protuner tune --seeds none` with that search for the whole budget: it
 // begins from nothing, in a database of its own, so that no method learns from what
-// another measured. The layers of an application have one in common, and each begins with
-// what was found for those before it (`--seeds earlier`).
+// another measured. Each layer of an application begins with what was found for those
+// before it (`--seeds earlier`), in a copy of their database: what a layer that was stopped
+// had measured is gone with its folder, or it would have more than its budget.
 func measured(name string) method {
 	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
 		db, seeds := filepath.Join(j.dir, "tune.db"), []string(nil)
 		if j.part.of > 1 {
-			application := filepath.Dir(filepath.Dir(j.dir))
-			db, seeds = filepath.Join(application, filepath.Base(j.dir)+".db"), []string{"earlier"}
+			seeds = []string{"earlier"}
+			if err := copyLast(j.before, db); err != nil {
+				return nil, err
+			}
 		}
 		o := tune.Defaults()
 		o.Generator = j.part.options
@@ -59,6 +63,22 @@ func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s sche
 		failures = errors.New("the search wrote no schedule")
 	}
 	return s, "", failures
+}
+
+// copyLast makes a database from the last one that there is in folders; from none there is
+// none.
+func copyLast(folders []string, to string) error {
+	for _, dir := range slices.Backward(folders) {
+		content, err := os.ReadFile(filepath.Join(dir, filepath.Base(to)))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, content, 0o644)
+	}
+	return nil
 }
 
 // clean empties a job's folder.

@@ -52,11 +52,11 @@ func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	s = &stage{part: p, threads: o.Threads}
 	options := p.options
 	options.Env = []string{bridge.PermitUnroll}
-	if s.gen, err = bridge.Open(ctx, options); err != nil {
+	if s.gen, err = open(ctx, options); err != nil {
 		return nil, err
 	}
 	if s.pipe, err = s.gen.Describe(ctx); err != nil {
-		return nil, fmt.Errorf("it cannot be described: %w", err)
+		return nil, &unopened{"it cannot be described", err}
 	}
 	s.protocol = measure.DefaultProtocol().ForPipeline(s.pipe)
 	if s.runner, err = s.gen.Toolchain.Runner(ctx, false); err != nil {
@@ -74,11 +74,11 @@ func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 		MemoryBytes: candidateMemory, BuildTime: candidateBuild, Inputs: s.inputs, CPUs: measure.PhysicalCPUs(o.Threads), Scratch: scratch,
 	})
 	if err != nil {
-		return nil, err
+		return nil, &unopened{"its fork server does not start", err}
 	}
 	if s.ref, err = measure.Reference(ctx, s.server, s.pipe); err != nil {
 		s.server.Close()
-		return nil, fmt.Errorf("its reference cannot be computed: %w", err)
+		return nil, &unopened{"its reference cannot be computed", err}
 	}
 	return s, nil
 }
@@ -170,6 +170,25 @@ func (s *stage) workload() tunedb.Workload {
 	return w
 }
 
+// unopened says why a part cannot be opened, whoever schedules it.
+type unopened struct {
+	what string
+	err  error
+}
+
+func (e *unopened) Error() string { return e.what + ": " + e.err.Error() }
+
+func (e *unopened) Unwrap() error { return e.err }
+
+// open opens a Generator; its error is an *unopened.
+func open(ctx context.Context, o bridge.Options) (*bridge.Generator, error) {
+	g, err := bridge.Open(ctx, o)
+	if err != nil {
+		return nil, &unopened{"it cannot be opened", err}
+	}
+	return g, nil
+}
+
 // generators opens each part's Generator once, also where several ask at a time.
 type generators struct {
 	mu   sync.Mutex
@@ -193,7 +212,7 @@ func (g *generators) get(ctx context.Context, p *part) (*bridge.Generator, error
 		g.open[p] = o
 	}
 	g.mu.Unlock()
-	o.once.Do(func() { o.gen, o.err = bridge.Open(ctx, p.options) })
+	o.once.Do(func() { o.gen, o.err = open(ctx, p.options) })
 	return o.gen, o.err
 }
 
@@ -203,6 +222,7 @@ func failure(err error) (measure.Status, string) {
 	var candidate *bridge.Failure
 	var generator *bridge.GeneratorError
 	var refused *tune.UsageError
+	var shut *unopened
 	switch {
 	case errors.As(err, &limit) && limit.Limit == "memory":
 		return measure.OutOfMemory, limit.Error()
@@ -214,6 +234,8 @@ func failure(err error) (measure.Status, string) {
 			s = measure.InfraFailed
 		}
 		return s, candidate.Message
+	case errors.As(err, &shut) && errors.As(err, &generator):
+		return measure.BuildFailed, shut.what + ": " + firstOf(generator)
 	case errors.As(err, &generator):
 		return measure.BuildFailed, "its scheduler failed: " + firstOf(generator)
 	case errors.Is(err, tune.ErrNothingWorked), errors.As(err, &refused):

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type job struct {
 	repeat int
 	seed   int64
 	dir    string
+	before []string // folders of the same method's on the application's parts before this one
 	budget time.Duration
 	limits bridge.Limits
 	lock   measure.HostLock
@@ -89,12 +91,10 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 			return err
 		}
 	}
-	if len(o.Apps) > len(had.Options.Apps) || len(o.Methods) > len(had.Options.Methods) {
-		if err := db.ExtendBench(ctx, manifest); err != nil {
-			return err
-		}
-	}
 	r := &runner{o: o, events: events, parts: ps, methods: methods, db: db, entries: map[entryKey]tunedb.BenchEntry{}, raced: map[[2]string]bool{}}
+	if err := r.goOn(ctx, had, manifest); err != nil {
+		return err
+	}
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
@@ -124,13 +124,23 @@ func (o Options) plan(profile, command string) ([]*part, []method, Manifest, err
 	return ps, methods, m, err
 }
 
-// sameRun returns the manifest of the folder's run, and refuses one that has other
-// options: its results would be of two comparisons. Other applications it may have, as
-// each stands alone, and other methods, which are made as if they had been there first.
+// sameRun returns the manifest of the folder's run, and refuses one under other options,
+// under another Halide or on another machine: its results would be of two comparisons.
+// Other applications it may have, as each stands alone, and other methods, which are made
+// as if they had been there first.
 func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) {
 	var had Manifest
 	if err := json.Unmarshal(first, &had); err != nil {
 		return had, fmt.Errorf("the run in %s: %w", dir, err)
+	}
+	for _, x := range []struct{ what, had, now, mend string }{
+		{"under Halide", had.Halide, now.Halide, "go on with that one (--halide DIR)"},
+		{"on the CPU", had.CPU, now.CPU, "go on there"},
+		{"on a machine of", had.Host, now.Host, "go on there"},
+	} {
+		if x.had != x.now {
+			return had, fmt.Errorf("%s holds a run %s %s, and this is %s; %s, or name another folder with --out", dir, x.what, x.had, x.now, x.mend)
+		}
 	}
 	now.Options.Apps, now.Options.Methods = had.Options.Apps, had.Options.Methods
 	a, err := json.Marshal(had.Options)
@@ -145,6 +155,29 @@ func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) 
 		return had, fmt.Errorf("%s holds a run under other options (%s); go on with those, or name another folder with --out", dir, had.Command)
 	}
 	return had, nil
+}
+
+// goOn stores what the run has more than before: applications and methods, and, where
+// something is left to do, another version of protuner.
+func (r *runner) goOn(ctx context.Context, had, now Manifest) error {
+	_, _, ended, err := r.db.Bench(ctx)
+	if err != nil {
+		return err
+	}
+	more := len(now.Options.Apps) > len(had.Options.Apps) || len(now.Options.Methods) > len(had.Options.Methods)
+	other := !slices.Contains(strings.Split(had.Program, "; "), now.Program)
+	if !more && (!other || !ended.IsZero()) {
+		return nil
+	}
+	if other {
+		r.note("the run was begun by protuner %s; what is left of it is made by %s", had.Program, now.Program)
+		had.Program = joined(had.Program, now.Program)
+	}
+	if !more {
+		now = had
+	}
+	now.Program = had.Program
+	return r.db.ExtendBench(ctx, now)
 }
 
 // union is what a run has and what is named besides, each as often as the one or the
@@ -212,7 +245,7 @@ func (r *runner) jobs(p *part, alone bool) []*job {
 				continue
 			}
 			out = append(out, &job{
-				o: r.o, part: p, method: m, repeat: k, seed: r.o.Seed + int64(k-1), dir: r.dir(p, m.name, k),
+				o: r.o, part: p, method: m, repeat: k, seed: r.o.Seed + int64(k-1), dir: r.dir(p, m.name, k), before: r.before(p, m.name, k),
 				budget: r.o.budget(p), limits: r.o.peerLimits(p), lock: measure.NewHostLock(),
 			})
 		}
@@ -230,6 +263,16 @@ func (r *runner) entry(p *part, method string, repeat int) (tunedb.BenchEntry, b
 // dir is the folder of an entry's build, library what is raced of it.
 func (r *runner) dir(p *part, method string, repeat int) string {
 	return filepath.Join(r.o.Out, "builds", p.app, p.name, fmt.Sprintf("%s-%d", folder(method), repeat))
+}
+
+// before are the folders of those on the parts of the application that come before.
+func (r *runner) before(p *part, method string, repeat int) (dirs []string) {
+	for _, q := range r.parts[:slices.Index(r.parts, p)] {
+		if q.app == p.app {
+			dirs = append(dirs, r.dir(q, method, repeat))
+		}
+	}
+	return dirs
 }
 
 func (r *runner) library(p *part, method string, repeat int) string {
@@ -281,13 +324,7 @@ func (r *runner) part(ctx context.Context, p *part) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.note("%s is left out: %v", p.label(), err)
-		for _, j := range r.jobs(p, true) {
-			if err := r.failed(ctx, j, 0, err); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.leaveOut(ctx, p, err)
 	}
 	defer s.server.Close()
 	for _, j := range r.jobs(p, true) {
@@ -298,6 +335,24 @@ func (r *runner) part(ctx context.Context, p *part) error {
 		}
 	}
 	return r.race(ctx, s)
+}
+
+// leaveOut stores why a part cannot be opened. What is to be made of it has failed; what
+// was made is there to be raced once the part can be.
+func (r *runner) leaveOut(ctx context.Context, p *part, why error) error {
+	r.note("%s is left out: %v", p.label(), why)
+	for _, j := range r.jobs(p, true) {
+		if err := r.failed(ctx, j, 0, why); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.ready(p) {
+		_, e.Message = failure(why)
+		if err := r.update(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // make makes one entry and stores what came of it. Its own failure is no error.

@@ -158,6 +158,8 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) standing {
 			out = standing{laps: all, best: best, status: status, note: row.Note}
 		case out.best == 0 && status != measure.OK.String():
 			out.status, out.message = status, message
+		case out.best == 0 && out.status == "":
+			out.message = message
 		}
 	}
 	if cost == 0 {
@@ -184,7 +186,7 @@ func (s *Stored) row(app string, sum *Summary) Row {
 			c.Seconds += st.best.Seconds() * float64(p.Times)
 			if st.best == 0 && c.Status == measure.OK.String() {
 				c.Status, c.Message = st.status, st.message
-				if p.Name != "" {
+				if p.Name != "" && (st.status != "" || st.message != "") {
 					c.Message = p.Name + ": " + c.Message
 				}
 			}
@@ -192,8 +194,11 @@ func (s *Stored) row(app string, sum *Summary) Row {
 		if c.Status != measure.OK.String() {
 			c.Seconds = 0
 			where := "not raced yet"
-			if c.Status != "" {
+			switch {
+			case c.Status != "":
 				where = fmt.Sprintf("%s: %s", c.Status, c.Message)
+			case c.Message != "":
+				where = "not raced: " + c.Message
 			}
 			sum.Missing = append(sum.Missing, fmt.Sprintf("%s by %s: %s", app, e.Method, where))
 		}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,7 +62,9 @@ func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, 
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
 			case t.err != nil:
-				last = t.err
+				if !cutOff(t.err) {
+					last = t.err
+				}
 			case t.seconds > 0:
 				if timed++; best.seconds == 0 || t.seconds < best.seconds {
 					best = *t
@@ -83,7 +86,7 @@ func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, 
 		}
 	}
 	if best.seconds == 0 {
-		if within.Err() != nil || last == nil {
+		if last == nil {
 			return nil, &bridge.LimitError{Limit: "time", Value: j.budget.String()}
 		}
 		return nil, last
@@ -92,6 +95,13 @@ func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, 
 		return nil, err
 	}
 	return &made{measured: timed}, os.RemoveAll(folder)
+}
+
+// cutOff says that a trial did not end in time, which is all that the budget's end comes to:
+// why others failed says more.
+func cutOff(err error) bool {
+	var limit *bridge.LimitError
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &limit) && limit.Limit == "time"
 }
 
 // sizeOfRound is how many trials are made before they are timed: enough to keep all

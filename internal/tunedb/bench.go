@@ -16,7 +16,8 @@ type BenchEntry struct {
 	Repeat int    `json:"repeat"` // from 1
 	Seed   int64  `json:"seed"`
 	Status string `json:"status"` // measure.Status
-	// Message says why it failed, or with which limit; Note what is wrong with it besides.
+	// Message says why it failed, or with which limit, or why what did not fail could not
+	// be raced; Note what is wrong with it besides.
 	Message  string        `json:"message,omitempty"`
 	Note     string        `json:"note,omitempty"`
 	Lenient  bool          `json:"lenient,omitempty"`  // right at the estimated size only
