@@ -126,7 +126,7 @@ func Measured(ctx context.Context, path, name string) []tunedb.Measurement {
 	if len(runs) == 0 {
 		Fail(fmt.Errorf("%s holds no run of %s", path, name))
 	}
-	all, err := db.Fastest(ctx, runs[len(runs)-1].Key, 0)
+	all, err := db.Fastest(ctx, runs[0].Key, 0)
 	Fail(err)
 	slices.SortFunc(all, func(a, b tunedb.Measurement) int { return a.Taken.Compare(b.Taken) })
 	return all

@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand"
@@ -20,12 +19,11 @@ import (
 // default the suite's, what is found with it from nothing is faster in geometric mean than what
 // is found without, in the same time, by ahead-of-time builds raced in fresh processes, and on
 // none below least times as fast. set turns the option on or off. Flags are -budget, -seed and
-// -db, which keeps the databases, DIR/APP-with.db and DIR/APP-without.db, and goes on with
-// those that are there.
+// -db, which keeps the databases (Kept) and takes from them what searches found that ended.
 func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 	budget := flag.Duration("budget", 45*time.Second, "of each search")
 	seed := flag.Int64("seed", 1, "of everything random")
-	db := flag.String("db", "", "folder of databases, which stay there")
+	db := flag.String("db", "", "folder of databases, RUN/APP.db each, which stay there")
 	flag.Parse()
 	apps := flag.Args()
 	if len(apps) == 0 {
@@ -43,13 +41,12 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 		var racers []measure.Racer
 		for _, with := range []bool{false, true} {
 			o := tune.Defaults()
-			o.Generator.Path, o.DB = Source(name), filepath.Join(*db, name+"-without.db")
-			if with {
-				o.DB = filepath.Join(*db, name+"-with.db")
-			}
+			o.Generator.Path = Source(name)
 			o.Budget, o.Seed, o.Seeds, o.Baselines = *budget, *seed, nil, nil
 			set(&o, with)
-			found := handedOut(ctx, o)
+			o.DB = Kept(*db, name, o)
+			found, err := schedule.Parse(Tuned(ctx, o).Schedule)
+			Fail(err)
 			sub := filepath.Join(dir, fmt.Sprintf("%s-%v", name, with))
 			Fail(os.Mkdir(sub, 0o755))
 			library, err := app.Ahead(ctx, found, sub)
@@ -69,13 +66,4 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 	}
 	mean, worst := measure.GeometricMean(ratios), slices.Min(ratios)
 	Say(mean > 1 && worst >= least, "%s what is found is %.3fx as fast in geometric mean over %d apps, at least %.3fx", what, mean, len(ratios), worst)
-}
-
-// handedOut is what tune hands out.
-func handedOut(ctx context.Context, o tune.Options) schedule.Schedule {
-	r, err := tune.Run(ctx, o, tune.Events{}, nil)
-	Fail(err)
-	found, err := schedule.Parse(r.Schedule)
-	Fail(err)
-	return found
 }

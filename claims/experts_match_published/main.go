@@ -10,8 +10,11 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -31,7 +34,7 @@ var (
 	names   = flag.String("apps", strings.Join(published, ","), "apps")
 	rounds  = flag.Int("rounds", 7, "rounds of the race; 0 to build and compare only")
 	seconds = flag.Float64("seconds", 0.3, "time that each of the two is run for in a round")
-	keep    = flag.String("dir", "", "folder that builds are kept in and taken from, so that building and racing can be done apart")
+	keep    = flag.String("dir", "", "folder that builds are kept in and taken from, each version of an app in a folder of its own, so that building and racing can be done apart")
 )
 
 // published are those that there is something to compare with for. mat_mul's schedule
@@ -115,11 +118,12 @@ type contender struct {
 var rungen *claim.RunGen
 
 func open(ctx context.Context, app, source, dir string, flags []string) *contender {
+	g, err := bridge.Open(ctx, bridge.Options{Path: filepath.Join(source, app+"_generator.cpp"), CompileFlags: flags})
+	claim.Fail(err)
+	dir = filepath.Join(dir, version(g))
 	c := &contender{app: app, dir: dir, program: filepath.Join(dir, "rungen")}
 	if _, err := os.Stat(c.program); err != nil {
 		claim.Fail(os.MkdirAll(dir, 0o755))
-		g, err := bridge.Open(ctx, bridge.Options{Path: filepath.Join(source, app+"_generator.cpp"), CompileFlags: flags})
-		claim.Fail(err)
 		claim.Fail(g.Emit(ctx, "", nil, bridge.Limits{}, bridge.Emission{
 			Dir: dir, Function: app, Outputs: []string{"static_library", "c_header", "registration"},
 		}))
@@ -131,6 +135,17 @@ func open(ctx context.Context, app, source, dir string, flags []string) *contend
 	}
 	c.describe(claim.Run(ctx, c.program, "--describe"))
 	return c
+}
+
+// version names a Generator by what it is made from: its program, which holds all that it
+// was compiled from, and Halide.
+func version(g *bridge.Generator) string {
+	program, err := os.ReadFile(g.Binary)
+	claim.Fail(err)
+	h := sha256.New()
+	h.Write(program)
+	io.WriteString(h, g.Toolchain.Halide.Version)
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 var (

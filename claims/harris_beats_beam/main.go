@@ -1,11 +1,13 @@
 // Claim: what `make demo` finds on harris from nothing (no other scheduler's
 // schedule among the starting points) is at least as fast as Adams2019's beam
 // search with its defaults, by the paired race of ahead-of-time builds in fresh
-// processes. The bar is 1.0, the aim 1.3. Three seeds; the worst one counts.
+// processes. The bar is 1.0, the aim 1.3. Three seeds; the one whose interval
+// begins lowest counts.
 package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,7 +21,7 @@ import (
 func main() {
 	ctx := claim.Context()
 	dir := claim.TempDir()
-	worst := measure.Interval{Value: 1e9}
+	worst := measure.Interval{Low: math.Inf(1)}
 	for seed := int64(1); seed <= 3; seed++ {
 		o := tune.Defaults()
 		o.Generator.Path = claim.Source("harris")
@@ -33,7 +35,7 @@ func main() {
 		if v == nil {
 			claim.Fail(fmt.Errorf("Adams2019's beam: %s", r.Baselines[0].Failure))
 		}
-		if v.Ratio.Value < worst.Value {
+		if v.Ratio.Low < worst.Low {
 			worst = v.Ratio
 		}
 	}

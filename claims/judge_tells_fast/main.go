@@ -4,7 +4,8 @@
 // stretches of 50 schedules, each after all before it, in the mean over stretches and
 // apps. Also printed: what share of the fastest tenth of a stretch each puts into its
 // first quarter. The schedules are those of a run without the judge: of a new one, or of
-// the last one in DIR/APP.db, as `tune_beats_beam -judge=false -keep DIR` leaves it.
+// the last one in DIR/APP.db, DIR being a folder in one that `tune_beats_beam -judge=false
+// -keep` keeps.
 //
 //	go run ./claims/judge_tells_fast [-budget 5m] [-db DIR] [APP ...]
 package main

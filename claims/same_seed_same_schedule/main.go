@@ -51,5 +51,8 @@ func main() {
 		}
 		fmt.Printf("%s: done\n", app)
 	}
+	if all == 0 {
+		claim.Fail(fmt.Errorf("none of %s is a search that goes by the model alone", *names))
+	}
 	claim.Say(same == all, "%d of %d searches find the same schedule with 1, 2 and 8 workers", same, all)
 }

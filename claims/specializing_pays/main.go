@@ -4,8 +4,8 @@
 //
 //	go run ./claims/specializing_pays [-budget 45s] [-seed 1] [-db DIR] [APP ...]
 //
-// -db keeps the databases, DIR/APP-with.db and DIR/APP-without.db, and goes on with those
-// that are there.
+// -db keeps the databases, DIR/RUN/APP.db, RUN being how it was searched, and takes from them
+// what searches found that ended.
 package main
 
 import (

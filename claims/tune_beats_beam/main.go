@@ -4,7 +4,8 @@
 // builds in fresh processes. With -seeds it begins from every installed scheduler's
 // schedule and the Generator's own, and has to be on no app slower than 0.97 times the
 // fastest of them. Arguments name other apps; one for which the beam fails is said and
-// not counted.
+// not counted. -keep keeps the databases, DIR/RUN/APP.db, RUN being how it was searched; a
+// run that ended there is only looked at.
 package main
 
 import (
@@ -13,7 +14,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -35,7 +35,7 @@ func main() {
 	search := flag.String("search", tune.Defaults().Search, "strategy")
 	judge := flag.Bool("judge", true, "let what was measured decide what to measure next")
 	restructure := flag.Bool("restructure", true, "also factor reductions and clone Funcs")
-	keep := flag.String("keep", "", "folder for the databases, APP.db each, which stay there")
+	keep := flag.String("keep", "", "folder for the databases, RUN/APP.db each, which stay there")
 	flag.Parse()
 	apps := flag.Args()
 	if len(apps) == 0 {
@@ -44,9 +44,7 @@ func main() {
 	ctx := claim.Context()
 	dir := *keep
 	if dir == "" {
-		made, err := os.MkdirTemp("", "claim-")
-		claim.Fail(err)
-		dir = made
+		dir = claim.TempDir()
 	}
 	var lines []string
 	var beam []float64
@@ -55,14 +53,13 @@ func main() {
 		o := tune.Defaults()
 		o.Generator.Path = claim.Source(app)
 		o.Judge, o.Restructure, o.Budget, o.Seed, o.Search = *judge, *restructure, *budget, *seed, *search
-		o.DB = filepath.Join(dir, app+".db")
 		o.Seeds, o.Baselines = nil, []string{"adams2019", "own"}
 		if *seeds {
 			o.Seeds = []string{"own", "adams2019", "mullapudi2016", "li2018"}
 			o.Baselines = o.Seeds
 		}
-		r, err := tune.Run(ctx, o, tune.Events{}, nil)
-		claim.Fail(err)
+		o.DB = claim.Kept(dir, app, o)
+		r := claim.Tuned(ctx, o)
 		report.Tuned(os.Stdout, r)
 		line := fmt.Sprintf("%-16s", app)
 		for _, b := range r.Baselines {
@@ -79,9 +76,6 @@ func main() {
 		}
 		fmt.Println(line)
 		lines = append(lines, line)
-	}
-	if *keep == "" {
-		os.RemoveAll(dir)
 	}
 	fmt.Println("\nhow many times as fast as each:")
 	for _, l := range lines {
