@@ -2,7 +2,8 @@
 // at least 1.4 times as fast as what Adams2019's beam search with its defaults finds in
 // as long, in geometric mean over those applications of the suite of 16 on which the
 // beam ends; the others are listed. Ours has a time on every one of them. Over the
-// hand-written schedules it is reported app by app. -dir keeps the run, which then goes on where it was stopped.
+// hand-written schedules it is reported app by app. -dir keeps the run, which then goes on
+// where it was stopped.
 package main
 
 import (

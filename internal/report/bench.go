@@ -41,6 +41,9 @@ func (t benchTable) writer() table.Writer {
 func short(c bench.Cell) string {
 	switch c.Status {
 	case "":
+		if c.Message != "" {
+			return "not raced"
+		}
 		return "not yet"
 	case measure.TimedOut.String():
 		return "too long"

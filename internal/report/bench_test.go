@@ -116,6 +116,21 @@ func TestBenchTables(t *testing.T) {
 	})
 }
 
+// A cell without a time says in a word or two why.
+func TestCellsSayWhyThereIsNoTime(t *testing.T) {
+	for want, c := range map[string]bench.Cell{
+		"not yet":       {},
+		"not raced":     {Message: "it cannot be described"},
+		"too long":      {Status: "timed_out", Message: "stopped at its limit"},
+		"out of memory": {Status: "out_of_memory"},
+		"wrong output":  {Status: "wrong_output"},
+	} {
+		if got := short(c); got != want {
+			t.Errorf("%+v: %s, want %s", c, got, want)
+		}
+	}
+}
+
 // Everything is written, and what programs read back is what was found.
 func TestBenchFiles(t *testing.T) {
 	b := benchSample()
