@@ -92,8 +92,8 @@ func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
 
 // predicted asks only the model, as `tune --measure=false` does; ProTuner's cost+real
 // also times what its trees find. A search that has a time for each root is given no
-// other, unless it is run again and again; greedy and beam end by themselves or at the peers' limit; all others take the
-// budget. The space is Adams et al.'s.
+// other, unless it is run again and again; greedy and beam end by themselves or at the
+// peers' limit; all others take the budget. The space is Adams et al.'s.
 func predicted(p plan) method {
 	return method{random: p.name != "beam" && p.name != "greedy", alone: true, make: func(ctx context.Context, j *job) (*made, error) {
 		timer := j.stage.timer()

@@ -269,8 +269,9 @@ func (e *Evolve) halves() (Candidate, bool) {
 }
 
 // open takes the most promising of the candidates to begin with, of the kind whose turn it
-// is, which counts once it is proposed: it may be an old one. False where there is none. While there is something to change it spares those that
-// are hopeless, and turns of those given of which there were enough for now are for changes.
+// is, false where there is none. The turn counts once it is proposed: it may be known already.
+// While there is something to change it spares those that are hopeless, and turns of those
+// given of which there were enough for now are for changes.
 func (e *Evolve) open(changes bool) (Candidate, *due, bool) {
 	all := !changes || len(e.best) == 0
 	at := make([][]int, len(e.dues))

@@ -81,7 +81,7 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 		if err != nil {
 			return nil, err
 		}
-		budget, choose = t.o.Budget, timer.Choose
+		budget, choose = max(time.Second, t.o.Budget-time.Since(t.began)), timer.Choose
 	}
 	searcher, err := searcherOf(t.o.Search, choose)
 	if err != nil {

@@ -31,7 +31,8 @@ const overtime = 12
 // are spent, or stop is closed; or until it is plain that everything is wrong with these
 // inputs (errAllWrong).
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
-	started := time.Now()
+	t.began = time.Now()
+	started := t.began
 	past, err := t.recorder.Known(ctx)
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ type tuner struct {
 	typical   atomic.Int64     // three quarters of those are quicker, in nanoseconds
 	report    *Report
 
-	unrollTold bool // that Halide refuses to unroll some loops
+	began      time.Time // the search
+	unrollTold bool      // that Halide refuses to unroll some loops
 }
 
 type ranked struct {
