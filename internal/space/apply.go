@@ -12,7 +12,8 @@ type loopVar struct {
 	name      string
 	loop      int // which of the stage's loops it is part of
 	extent    int64
-	least     int64 // iterations that there are whenever it runs: see shorten
+	least     int64 // iterations that there are whenever it runs, counted as before any split of it: see shorten
+	covers    int64 // how many of those one of its own is
 	pure      bool
 	there     bool // the loop exists; splits by one leave only one of two
 	whole     bool // not the inner part of any split
@@ -24,6 +25,9 @@ type loopVar struct {
 	unrolled  bool
 	vectorise bool
 }
+
+// fewest is how many iterations of its own there are whenever the loop runs.
+func (v *loopVar) fewest() int64 { return ceilDiv(v.least, v.covers) }
 
 // stageLoops is a stage's schedule in the making.
 type stageLoops struct {
@@ -150,7 +154,7 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 		}
 		out.vars = append(out.vars, loopVar{
 			name: name, loop: i, pure: l.Pure, there: true, whole: true,
-			extent: extent(around[i]), least: extent(around[i]), constant: around[i].Constant,
+			extent: extent(around[i]), least: extent(around[i]), covers: 1, constant: around[i].Constant,
 			vector: i == n.VectorLoop, ragged: l.Ragged && i != n.VectorLoop && !w.sp.o.Unchecked, parallel: (l.Pure || i == st.shared) && n.Parallel,
 			inside: outer && i < n.VectorLoop && !l.Pure,
 		})
@@ -352,7 +356,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 			v.there, v.extent = false, 1
 		default:
 			tail := w.tail(st, v, factor)
-			s.partial = s.partial || tail == guard && factor > v.least
+			s.partial = s.partial || tail == guard && factor > v.fewest()
 			s.guarded = s.guarded || tail == guard && v.pure
 			group[i] = w.split(s, n, v, factor, tail)
 			v.extent = size
@@ -372,12 +376,14 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 	return group
 }
 
-// split splits the loop v of stage n and returns its inner part.
+// split splits the loop v of stage n and returns its inner part. How often the outer one
+// iterates is for whoever splits to say.
 func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail string) loopVar {
 	inner := *v
 	inner.name = s.fresh(v.name)
-	inner.extent, inner.least, inner.parallel, inner.whole = factor, factor, false, false
+	inner.extent, inner.least, inner.covers, inner.parallel, inner.whole = factor, factor, 1, false, false
 	inner.constant = tail != guard
+	v.covers *= factor
 	s.directives = append(s.directives, schedule.Directive{Op: schedule.Split, Func: w.sp.nodes[n.Func].Name, Stage: n.Stage,
 		Vars: []string{v.name}, New: []string{v.name, inner.name}, Ints: []int64{factor}, Word: tail})
 	return inner
@@ -464,7 +470,7 @@ func (w *writer) tail(st *stage, v *loopVar, factor int64) string {
 		return guard
 	case !w.sp.nodes[st.fn].spillsAlong(loop.PureDim):
 		return roundUp
-	case st.idx > 0 || factor > v.least || w.fillsTile(st.fn, loop.PureDim):
+	case st.idx > 0 || factor > v.fewest() || w.fillsTile(st.fn, loop.PureDim):
 		return guard
 	}
 	return shift

@@ -115,3 +115,18 @@ func TestTablesSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// A block along the vector is of so many vectors, of which a smaller output has fewer: one that
+// would be shifted to before the first is none.
+func TestBlocksOfVectors(t *testing.T) {
+	for width, most := range map[int64]int{64: 14, 32: 6, 24: 6} { // 54, 22 and 24 points are so many vectors of four at least
+		sp := newSpace(t, asInput(toy(width, 64, 1)), Defaults(2))
+		for block := most - 1; block <= int(width)/4; block++ {
+			got := directivesOf(stateOf(t, sp, fmt.Sprintf("a compute root vector x\na block x %d\n", block)), "a")
+			is := strings.Contains(got, fmt.Sprintf("split(x, x, xii, %d, shift_inwards)\n", block)) && strings.Contains(got, "unroll(xii)\n")
+			if want := block <= most; is != want || !want && strings.Contains(got, "xii") {
+				t.Errorf("%d points, %d vectors are a block: %v\n%s", width, block, is, got)
+			}
+		}
+	}
+}
