@@ -58,7 +58,8 @@ func (g *goalMaker) level(at playedAt) *written {
 
 // taskLoops is how many loops of a stage, outermost ones, are its tasks, 0 for
 // none; by is the directive that makes a loop parallel that is none of them, -1 if
-// there is none. Loops of a single iteration count where they are among them.
+// there is none. Loops of a single iteration count where they are among them, and so do those
+// of a reduction that the loop which the cores share is inside of.
 func (sp *Space) taskLoops(p *played, stage int) (pos, by int) {
 	st := &sp.stages[stage]
 	whole := sp.root.bounds(st.fn).Loops(st.idx)
@@ -72,6 +73,8 @@ func (sp *Space) taskLoops(p *played, stage int) (pos, by int) {
 			return pos, l.by
 		case l.kind == schedule.ParallelLoop:
 			pos = k + 1
+		case pos == 0 && st.shared >= 0 && l.parts[0].loop > st.shared:
+			// Around the tasks, as for parallelLoops.
 		case !single:
 			ended = true
 		case pos > 0 && !ended:
@@ -121,8 +124,7 @@ func (g *goalMaker) tasks(f int) bool {
 func (g *goalMaker) stage(f, s int, in *written, parallel bool) {
 	st := &g.sp.stages[g.sp.nodes[f].first+s]
 	number := g.sp.nodes[f].first + s
-	loops := g.p.stages[number]
-	vector := g.vectorOf(st, loops)
+	vector, loops := g.vectorOf(st, g.p.stages[number])
 	var ends []int // how many loops are outside of the end of a level
 	for k := range g.sp.nodes {
 		for _, at := range []playedAt{g.p.compute[k], g.p.store[k]} {
@@ -179,9 +181,11 @@ func (g *goalMaker) stage(f, s int, in *written, parallel bool) {
 	}
 }
 
-// vectorOf is the loop of the stage that is vectorised, -1 for none.
-func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) int {
-	vector := -1
+// vectorOf is the loop of the stage that is vectorised, -1 for none, and the loops with the
+// vector as the innermost: reductions that it is made around (see outerVector) belong to the
+// level outside of it in a nest.
+func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) (vector int, ordered []playedLoop) {
+	vector, ordered = -1, loops
 	for k, l := range loops {
 		if l.kind != schedule.VectorizedLoop {
 			continue
@@ -189,7 +193,7 @@ func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) int {
 		part := l.parts[0]
 		lanes := g.sp.Lanes(st.fn, st.idx, st.along[part.loop])
 		switch {
-		case k > 0 || len(l.parts) > 1:
+		case len(l.parts) > 1 || slices.ContainsFunc(loops[:k], func(in playedLoop) bool { return !st.goesInside(in, part.loop) }):
 			g.say(l.by, "vectors are innermost in the space")
 		case st.VectorSize < 2:
 			g.say(l.by, "%s has no vectors in the space", st.Name)
@@ -197,9 +201,15 @@ func (g *goalMaker) vectorOf(st *stage, loops []playedLoop) int {
 			g.say(l.by, "vectors of %s have %d lanes in the space", st.Name, lanes)
 		default:
 			vector = part.loop
+			ordered = slices.Concat(loops[k:k+1], loops[:k], loops[k+1:])
 		}
 	}
-	return vector
+	return vector, ordered
+}
+
+// goesInside holds for a plain loop that a vector along another one is made around.
+func (st *stage) goesInside(l playedLoop, vector int) bool {
+	return st.outerVector(vector) && l.kind == schedule.SerialLoop && !slices.ContainsFunc(l.parts, func(p part) bool { return st.Loops[p.loop].Pure || p.loop > vector })
 }
 
 // parts are what a loop is made of, outermost first. Fused ones are one only where

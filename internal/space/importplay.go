@@ -195,10 +195,24 @@ func (sp *Space) playOne(p *played, i int, d schedule.Directive) string {
 		l.kind = map[schedule.Op]schedule.LoopKind{schedule.Serial: schedule.SerialLoop, schedule.Parallel: schedule.ParallelLoop,
 			schedule.Vectorize: schedule.VectorizedLoop, schedule.Unroll: schedule.UnrolledLoop}[d.Op]
 		l.by = i
+	case schedule.AllowRaceConditions:
+		if !sp.stages[st].mayRace() {
+			return "all loops that are vectors or tasks in the space are independent for Halide"
+		}
 	default:
 		return "the space has nothing like it"
 	}
 	return ""
+}
+
+// mayRace holds where a reduction loop can be a vector or tasks without Halide's proof.
+func (st *stage) mayRace() bool {
+	for i, l := range st.Loops {
+		if !l.Pure && st.along[i] >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func onePart(p part) []part { return []part{p} }

@@ -30,12 +30,13 @@ func drawn(sp *space.Space, rng *rand.Rand) *space.State {
 	return s
 }
 
-// The directives of a schedule drawn give a state with the same directives, and
-// mostly the very nest: the bars are somewhat below what was counted when they were
-// set. What directives leave open docs/import.md says.
+// The directives of a schedule drawn give a state with the same directives, but for tail
+// strategies and the order of splits here and there, and mostly the very nest: the bars are
+// somewhat below what was counted when they were set. What directives leave open
+// docs/import.md says.
 func TestImportOfOwnSchedules(t *testing.T) {
-	var all, nests, features, failed int
-	for _, name := range []string{"harris", "unsharp", "hist", "bilateral_grid", "conv_layer", "multi_output", "boundary", "gather", "scan", "predicate", "tuple_update", "types"} {
+	var all, nests, features, others, failed int
+	for _, name := range []string{"harris", "unsharp", "hist", "bilateral_grid", "conv_layer", "multi_output", "boundary", "gather", "scan", "predicate", "tuple_update", "types", "recurrences"} {
 		for _, o := range []space.Options{space.Defaults(2), space.Adams(16), space.Defaults(1)} {
 			sp := spaceOf(t, name, o)
 			x := feature.New(sp)
@@ -49,8 +50,10 @@ func TestImportOfOwnSchedules(t *testing.T) {
 					failed++
 					continue
 				}
-				if got := again.Schedule(); got.Hash() != want.Hash() {
+				if got := again.Schedule(); compared(got) != compared(want) {
 					t.Fatalf("%s: other directives\n%v\nfor\n%v", name, got, want)
+				} else if got.Hash() != want.Hash() {
+					others++
 				}
 				if again.String() == s.String() {
 					nests++
@@ -61,10 +64,22 @@ func TestImportOfOwnSchedules(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d schedules: %d the same nest, %d the same features, %d not read", all, nests, features, failed)
-	if failed*100 > all || nests*100 < 85*all || features*100 < 90*all {
+	t.Logf("%d schedules: %d the same nest, %d the same features, %d other tails or splits in another order, %d not read", all, nests, features, others, failed)
+	if failed*100 > all || others*50 > all || nests*100 < 85*all || features*100 < 90*all {
 		t.Errorf("of %d schedules %d give the same nest, %d the same features, %d none", all, nests, features, failed)
 	}
+}
+
+// compared is what an import compares: a schedule's text, its lines sorted, without tail
+// strategies.
+func compared(s schedule.Schedule) string {
+	s.Directives = slices.Clone(s.Directives)
+	for i := range s.Directives {
+		if d := &s.Directives[i]; d.Op == schedule.Split {
+			d.Word = ""
+		}
+	}
+	return sortedLines(s)
 }
 
 // What the space cannot say is named, and the nearest state that it can is found.
@@ -88,6 +103,7 @@ func TestImportOfForeignSchedules(t *testing.T) {
 		{"luma.compute_at(output, yo)\n", "yo"},
 		{"luma.compute_at(grad_x, y)\n", "is also read outside of the loops of grad_x"},
 		{"w = luma.in()\n", "makes a Func"},
+		{"output.allow_race_conditions()\n", "are independent for Halide"},
 	} {
 		s, err := schedule.Parse(own + c.more)
 		if err != nil {
@@ -120,8 +136,14 @@ func TestImportOfForeignSchedules(t *testing.T) {
 // leave open.
 func loops(s schedule.Schedule) string {
 	s.Directives = slices.DeleteFunc(slices.Clone(s.Directives), func(d schedule.Directive) bool { return d.Op == schedule.StoreIn })
+	return sortedLines(s)
+}
+
+// sortedLines is a schedule's text with its lines sorted: splits of different loops may come in
+// either order.
+func sortedLines(s schedule.Schedule) string {
 	lines := strings.Split(s.String(), "\n")
-	slices.Sort(lines) // splits of different loops may come in either order
+	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 

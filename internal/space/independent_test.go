@@ -48,6 +48,7 @@ steps compute root vector x
 		if err := state.Schedule().Check(p.Binding()); err != nil {
 			t.Error(err)
 		}
+		readAgain(t, state)
 		for stage, want := range vectors {
 			got := directivesOf(state, stage)
 			if !strings.Contains(got, want) || strings.Contains(got, "vectorize") != (want != "") || strings.Contains(got, "allow_race") != strings.Contains(want, "allow_race") {
@@ -100,6 +101,20 @@ func TestTasksAlongRVars(t *testing.T) {
 	}
 	if got := directivesOf(state, "path.update(0)"); strings.Contains(got, "parallel") {
 		t.Errorf("rows that are made of those before are tasks:\n%s", got)
+	}
+	readAgain(t, state)
+	readAgain(t, steps)
+}
+
+// readAgain imports what a state's directives say.
+func readAgain(t *testing.T, s *State) {
+	t.Helper()
+	want := s.Schedule()
+	again, err := s.Space().ImportSchedule(want)
+	if err != nil {
+		t.Errorf("read again: %v", err)
+	} else if got := again.Schedule(); got.Hash() != want.Hash() {
+		t.Errorf("read again as\n%v\nfor\n%v", got, want)
 	}
 }
 
