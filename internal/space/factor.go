@@ -29,7 +29,7 @@ const (
 //     any other, gets the lanes of a few vectors as a loop of their own, each summing up its
 //     share.
 //   - One that at root has fewer independent iterations than cores could use gets tasks,
-//     as long as what these add up to is little against the reduction.
+//     as long as what these add up to, all lanes of each, is little against the reduction.
 //   - One that adds up tables, one for each iteration of a loop, gets tasks of as many as
 //     are counted side by side: these are in a cache when they are added up.
 //
@@ -62,8 +62,15 @@ type factoring struct {
 func (c *factoring) directives() []schedule.Directive {
 	lanes, count := c.lanes()
 	tasks, chunk := c.tasks()
-	if lanes < 0 && tasks < 0 {
+	switch {
+	case lanes < 0 && tasks < 0:
 		return nil
+	case lanes >= 0 && tasks >= 0:
+		if few := c.inStrips(lanes, count, tasks, chunk); few > 0 {
+			count = few
+		} else {
+			tasks = -1
+		}
 	}
 	loops := c.sp.nodes[c.f].Stages[c.s].Loops
 	// Lanes come first: the innermost dimension of what is summed up, and of its storage
@@ -140,6 +147,28 @@ func (c *factoring) lanes() (loop int, count int64) {
 	return -1, 0
 }
 
+// inStrips is how many of so many lanes go into each strip of chunk iterations of the loop that
+// is cut into tasks: as many as leave each lane two terms at least and little to add up; 0 where
+// not even a vector does.
+func (c *factoring) inStrips(lanes int, count int64, tasks int, chunk int64) int64 {
+	extents := c.sp.Extents(c.f, c.s)
+	line, strips := extents[lanes], ceilDiv(extents[tasks], chunk)
+	if lanes == tasks {
+		line = chunk
+	}
+	for ; count >= int64(c.sp.nodes[c.f].VectorSize); count /= 2 {
+		if 2*count <= line && c.isLittle(strips*count) {
+			return count
+		}
+	}
+	return 0
+}
+
+// isLittle holds where so many partial results of each point are little against the reduction.
+func (c *factoring) isLittle(partial int64) bool {
+	return float64(partial)*points(c.sp.root.bounds(c.f).computed()) <= product(c.sp.Extents(c.f, c.s))/tasksPerCore
+}
+
 // reduced holds where a load moves with a reduction loop. What does not is the same for all
 // lanes of one, as the mean that is taken off everything before it is squared.
 func reduced(st *pipeline.Stage, j *pipeline.Jacobian) bool {
@@ -174,22 +203,21 @@ func (c *factoring) tasks() (loop int, chunk int64) {
 		return -1, 0
 	}
 	tables, entries := c.tables(loop)
-	free, all := int64(1), 1.0
+	free := int64(1)
 	for i, l := range st.Loops {
-		all *= float64(extents[i])
 		if l.Pure && !l.RVar && !entries[i] {
 			free *= extents[i]
 		}
 	}
 	wanted := tasksPerCore * cores
-	if cores < 2 || free >= wanted*int64(n.VectorSize) || extents[loop] < wanted || all < leastParallel {
+	if cores < 2 || free >= wanted*int64(n.VectorSize) || extents[loop] < wanted || product(extents) < leastParallel {
 		return -1, 0
 	}
 	chunk = ceilDiv(extents[loop], wanted)
 	if tables > 0 {
 		chunk = min(chunk, tables)
 	}
-	if added := float64(ceilDiv(extents[loop], chunk)) * points(c.sp.root.bounds(c.f).computed()); added > all/tasksPerCore {
+	if !c.isLittle(ceilDiv(extents[loop], chunk)) {
 		return -1, 0
 	}
 	return loop, chunk

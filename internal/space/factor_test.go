@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 )
@@ -75,6 +76,38 @@ counts_parts = counts.update(0).rfactor([line_x_strip], [line_x_strip_var])
 	// What is factored already is not again.
 	if got := factored(t, "softmax_parts.h21", 2); strings.Contains(got, "total_parts = ") {
 		t.Errorf("softmax_parts:\n%s", got)
+	}
+}
+
+// Strips of a reduction are cut into lanes no more than each has terms for, and what all of them
+// leave to add up is little; else there are lanes alone. A layer of 128 times 784 terms.
+func TestLanesOfStrips(t *testing.T) {
+	p := asInput(toy(128, 1, 0, 0))
+	sum := &p.Funcs[1]
+	update := sum.Stages[0]
+	update.Name, update.Associative = "b.update(0)", true
+	update.Loops = append([]pipeline.Loop{{Var: "k", RVar: true, PureDim: -1, ComputedDim: -1, Const: &[2]int64{0, 783}}}, update.Loops...)
+	one, none := pipeline.Rational{Num: 1, Den: 1}, pipeline.Rational{Num: 0, Den: 1}
+	along := func(loop int) pipeline.Bounds {
+		return pipeline.Bounds{Min: pipeline.Bound{Coeff: 1, Dim: loop}, Max: pipeline.Bound{Coeff: 1, Dim: loop, UsesMax: true}}
+	}
+	update.Edges = []pipeline.Edge{{Producer: 2, Calls: 1, Bounds: []pipeline.Bounds{along(0), along(1)},
+		Jacobians: []pipeline.Jacobian{{Count: 1, Coeffs: [][]pipeline.Rational{{one, none, none}, {none, one, none}}}}}}
+	sum.Stages[0].Edges = nil
+	sum.Stages = append(sum.Stages, update)
+	sum.VectorSize = 8
+	for cores, want := range map[int]string{
+		2: "b.update(0).split(k, k_step, k_lane, 32, guard_with_if)\n" +
+			"b_parts = b.update(0).rfactor([k_lane], [k_lane_var])\n",
+		5: "b.update(0).split(k, k_strip, k_line, 40, guard_with_if)\n" +
+			"b.update(0).split(k_line, k_line_step, k_line_lane, 8, guard_with_if)\n" +
+			"b_parts = b.update(0).rfactor([k_line_lane, k_strip], [k_line_lane_var, k_strip_var])\n",
+		8: "b.update(0).split(k, k_step, k_lane, 32, guard_with_if)\n" + // 32 strips of 8 lanes are a third of it
+			"b_parts = b.update(0).rfactor([k_lane], [k_lane_var])\n",
+	} {
+		if got := (schedule.Schedule{Directives: newSpace(t, p, Defaults(cores)).Factoring()}).String(); got != want {
+			t.Errorf("on %d cores:\n%s", cores, got)
+		}
 	}
 }
 
