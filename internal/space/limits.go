@@ -166,8 +166,8 @@ func (n *Nest) lead(f int) int64 {
 }
 
 // eachStep calls do, per loop of level n that iterates and dimension of f, with
-// how far the region of f moves from one iteration to the next and how much of it
-// both need.
+// how far the region of f moves from one iteration to the next, whichever way, and how
+// much of it both need.
 func (n *Nest) eachStep(f int, do func(dim int, step, overlap int64)) {
 	now := n.Bounds(f)
 	for i, size := range n.Size {
@@ -177,6 +177,7 @@ func (n *Nest) eachStep(f int, do func(dim int, step, overlap int64)) {
 		next := n.site.ahead(i, n.Stage).bounds(f)
 		for d := range now.computed() {
 			step := next.Computed(d).Min - now.Computed(d).Min
+			step = max(step, -step)
 			do(d, step, extent(now.Computed(d))-step)
 		}
 	}

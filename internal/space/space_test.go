@@ -434,22 +434,27 @@ func TestInputsAreNotOverread(t *testing.T) {
 	if w := tails(free); w[roundUp] == 0 {
 		t.Errorf("tails without inputs: %v", w)
 	}
-	sp := newSpace(t, unclamped, Defaults(2))
-	// Two rows at a time over a window of three: the extra iteration would begin a
-	// row early.
-	trace, err := sp.ParseTrace("a tasks [64,32]\nb compute a [64,4] store a [64,32] vector x\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s, repaired, _ := sp.Replay(trace, Nearest); len(repaired) == 0 {
-		t.Errorf("slides by four rows over an overlap of two:\n%v", s)
+	// Four rows at a time, of which the next four need two again: the extra iteration would
+	// begin two rows early, or, where the last rows are read first, end two rows late.
+	for _, p := range []*pipeline.Pipeline{unclamped, flipped(asInput(toy(64, 64, 2, 2, 2)), 2)} {
+		sp := newSpace(t, p, Defaults(2))
+		for rows, slides := range map[int]bool{1: true, 2: true, 4: false} {
+			trace, err := sp.ParseTrace(fmt.Sprintf("a tasks [64,32]\nb compute a [64,%d] store a [64,32] vector x\n", rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, repaired, _ := sp.Replay(trace, Nearest); slices.Contains(repaired, 1) == slides {
+				t.Errorf("by %d rows over an overlap of two it slides: %v\n%v", rows, !slides, s)
+			}
+		}
 	}
 	// Every other row: each iteration, and so the first, would compute the one before it too.
 	apart := asInput(toy(64, 64, 0, 0))
 	rows := &apart.Funcs[0].Stages[0].Edges[0].Bounds[1]
 	rows.Min.Coeff, rows.Max.Coeff = 2, 2
-	sp = newSpace(t, apart, Defaults(2))
-	if trace, err = sp.ParseTrace("a tasks [64,32]\nb compute a [64,1] store a [64,32] vector x\n"); err != nil {
+	sp := newSpace(t, apart, Defaults(2))
+	trace, err := sp.ParseTrace("a tasks [64,32]\nb compute a [64,1] store a [64,32] vector x\n")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if s, repaired, _ := sp.Replay(trace, Nearest); len(repaired) == 0 {
@@ -543,8 +548,16 @@ func TestParametersAreNotUnrolled(t *testing.T) {
 // must not be shifted back, to before what is there. Halide says so where it runs:
 // claims/toy_schedules_are_right.
 func TestStepsShorterThanVectors(t *testing.T) {
-	for rows, want := range map[int64]string{2: guard, 4: shift} {
-		sp := newSpace(t, asInput(toy(8, 16, rows, 0)), Defaults(2))
+	for _, c := range []struct {
+		rows   int64
+		upward bool
+		want   string
+	}{{2, false, guard}, {4, false, shift}, {2, true, guard}, {4, true, shift}} {
+		p, rows, want := asInput(toy(8, 16, c.rows, 0)), c.rows, c.want
+		if c.upward {
+			flipped(p, rows)
+		}
+		sp := newSpace(t, p, Defaults(2))
 		trace, err := sp.ParseTrace(fmt.Sprintf("a tasks [8,%d]\nb compute a [8,%d] store a [8,8] vector y\n", rows, rows))
 		if err != nil {
 			t.Fatal(err)

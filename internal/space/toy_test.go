@@ -41,6 +41,16 @@ func toy(width, height int64, reads ...int64) *pipeline.Pipeline {
 	return p
 }
 
+// flipped has the output of a toy read its producer's rows, and so many more, from the last
+// one upwards.
+func flipped(p *pipeline.Pipeline, more int64) *pipeline.Pipeline {
+	rows := &p.Funcs[0].Stages[0].Edges[0].Bounds[1]
+	last := p.Funcs[0].Estimate[1].Max
+	rows.Min = pipeline.Bound{Coeff: -1, Const: last, Dim: 1, UsesMax: true}
+	rows.Max = pipeline.Bound{Coeff: -1, Const: last + more, Dim: 1}
+	return p
+}
+
 // asInput makes the last Func of a toy an input, which ends where the output needs
 // no more of it.
 func asInput(p *pipeline.Pipeline) *pipeline.Pipeline {
