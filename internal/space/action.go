@@ -92,8 +92,7 @@ type Action struct {
 	Tile []int64
 	// Slide stores the Func there and computes it one level further in, so that
 	// successive iterations reuse what earlier ones computed.
-	Slide     bool
-	unchecked bool // without the rules that are ours: see Import
+	Slide bool
 	// Inner, unless nil, first splits that further level, and the Func is
 	// computed in the body of its tiles.
 	Inner []int64

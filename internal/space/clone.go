@@ -27,7 +27,7 @@ func (sp *Space) Cloning() []schedule.Directive {
 	var out []schedule.Directive
 	for f := range sp.nodes {
 		n := &sp.nodes[f]
-		if n.given || n.Output || n.MustInline != "" || n.Wrapper || n.BoundaryCondition || !sp.CanInline(f) ||
+		if n.given || n.Output || n.Wrapper || n.BoundaryCondition || !sp.CanInline(f) ||
 			points(sp.root.bounds(f).computed()) <= tablePoints || !sp.cheap(f) || !sp.neededBefore(f) {
 			continue
 		}

@@ -21,7 +21,7 @@ func (s *State) computeActions(dst []Action, f int) []Action {
 	if can {
 		dst = append(dst, inline)
 	}
-	if can && n.onlyInline || n.MustInline != "" {
+	if can && n.onlyInline {
 		return dst
 	}
 	p := s.placing(f)

@@ -21,7 +21,7 @@ func (sp *Space) Scheduled(f int) bool { return !sp.nodes[f].given }
 // CanInline reports whether f may be inlined as far as its definition goes; the
 // limits of the space may still forbid it somewhere.
 func (sp *Space) CanInline(f int) bool {
-	return sp.nodes[f].inlinable() || sp.nodes[f].MustInline != ""
+	return sp.nodes[f].inlinable()
 }
 
 // OnlyRoot reports whether f can be computed at root only.

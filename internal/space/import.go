@@ -176,9 +176,6 @@ func (n *Nest) around(l *Nest) *Nest {
 // try takes one step and goes on from there if it is on the way to the goal.
 func (im *importer) try(s *State, a Action, tasks map[*written]int) *State {
 	next := s.step(a)
-	if next == nil {
-		return nil
-	}
 	if a.Kind == Compute {
 		im.measure(next.root, a.Func)
 	}
@@ -210,9 +207,9 @@ func (im *importer) vectors(f int) []int {
 
 // placements lists the ways to compute f where the goal has it.
 func (im *importer) placements(s *State, f, v int, tasks map[*written]int) []Action {
-	a := Action{Kind: Compute, Func: f, Vector: v, unchecked: true}
+	a := Action{Kind: Compute, Func: f, Vector: v}
 	compute := im.tops[f][0].parent
-	if n := &im.sp.nodes[f]; n.MustInline != "" || im.sp.OnlyRoot(f) && compute != im.goal {
+	if im.sp.OnlyRoot(f) && compute != im.goal {
 		return nil
 	}
 	store := compute

@@ -25,7 +25,7 @@ func TestLegalBeforeBuilt(t *testing.T) {
 			rng := rand.New(rand.NewSource(8))
 			for range 4 {
 				for s := sp.Start(); !s.Complete(); {
-					if f, kind := s.Deciding(); kind == Compute && !sp.nodes[f].onlyInline && sp.nodes[f].MustInline == "" {
+					if f, kind := s.Deciding(); kind == Compute && !sp.nodes[f].onlyInline {
 						refused += checkLegal(t, s, f, rng)
 					}
 					a, _ := s.Sample(rng)

@@ -280,10 +280,6 @@ func (m *amounts) add(sp *Space, n *Nest, above []level, entered float64, spared
 func (s *State) inlining(f int) (Action, bool) {
 	a := Action{Kind: Inline, Func: f, of: s}
 	sp, n := s.sp, &s.sp.nodes[f]
-	if n.MustInline != "" {
-		a.of = nil // legal or not
-		return a, true
-	}
 	if !n.inlinable() {
 		return a, false
 	}

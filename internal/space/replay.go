@@ -175,7 +175,7 @@ func (s *State) follow(want *Decision, f int, kind Kind, repair Repair) (*State,
 	}
 	n := &s.sp.nodes[f]
 	inline, can := s.inlining(f)
-	only := can && n.onlyInline || n.MustInline != ""
+	only := can && n.onlyInline
 	if want == nil {
 		want = &Decision{Func: f, Kind: Compute, Vector: n.vectorDims[0], Store: Root, Compute: Root}
 	}

@@ -30,7 +30,7 @@ func (s *State) Sample(rng *rand.Rand) (Action, bool) {
 func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 	n := &s.sp.nodes[f]
 	inline, can := s.inlining(f)
-	if can && n.onlyInline || n.MustInline != "" {
+	if can && n.onlyInline {
 		return inline
 	}
 	p := s.placing(f)

@@ -256,7 +256,7 @@ func documented(s *State, as []Action) []float64 {
 	at := s.placing(f)
 	at.families(listed)
 	fams := at.fams
-	if can && s.sp.nodes[f].onlyInline || s.sp.nodes[f].MustInline != "" {
+	if can && s.sp.nodes[f].onlyInline {
 		fams = nil
 	}
 	total := 0.0
