@@ -42,7 +42,7 @@ func (a *aligner) contents(n *Nest, l *written) bool {
 		if in.Func >= a.limit {
 			continue
 		}
-		if have, ok := n.inlined(in.Func); !ok || have.Func != in.Func || have.Calls != in.Calls {
+		if have, ok := inlinedIn(n.Inlined, in.Func); !ok || have.Func != in.Func || have.Calls != in.Calls {
 			return false
 		}
 		k++

@@ -62,15 +62,16 @@ func (sp *Space) countTogether() {
 	}
 }
 
-// callsIn counts the calls of a Func that an innermost level makes for one point, and how
-// many of them are executed on average: all, unless Options.Executed.
-func (sp *Space) callsIn(n *Nest, to *node) (calls int64, executed float64) {
+// callsIn counts the calls of a Func that the innermost level of a stage, with what is inlined
+// there, makes for one point, and how many of them are executed on average: all, unless
+// Options.Executed.
+func (sp *Space) callsIn(stage int, inlined []Inlined, to *node) (calls int64, executed float64) {
 	for _, e := range to.consumers {
-		if e.stage == n.stageNumber() {
+		if e.stage == stage {
 			calls += int64(e.edge.Calls)
 			executed += e.executed
 		}
-		if in, ok := n.inlined(e.fn); ok {
+		if in, ok := inlinedIn(inlined, e.fn); ok {
 			calls += in.Calls * int64(e.edge.Calls)
 			executed += in.Executed * e.executed
 		}

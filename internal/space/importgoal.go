@@ -234,18 +234,7 @@ func (g *goalMaker) inlined() {
 				if g.sp.nodes[f].given || !g.p.inlines(g.sp, f) {
 					continue
 				}
-				calls := int64(0)
-				for _, c := range g.sp.nodes[f].consumers {
-					if c.stage == number {
-						calls += int64(c.edge.Calls)
-					}
-					for _, in := range l.inlined {
-						if in.Func == c.fn {
-							calls += in.Calls * int64(c.edge.Calls)
-						}
-					}
-				}
-				if calls > 0 {
+				if calls, _ := g.sp.callsIn(number, l.inlined, &g.sp.nodes[f]); calls > 0 {
 					l.inlined = append(l.inlined, Inlined{Func: f, Calls: calls})
 				}
 			}

@@ -195,7 +195,7 @@ func (sp *Space) inline(n *Nest, f int) *Nest {
 		}
 	}
 	if n.Innermost {
-		calls, executed := sp.callsIn(n, &sp.nodes[f])
+		calls, executed := sp.callsIn(n.stageNumber(), n.Inlined, &sp.nodes[f])
 		if calls > 0 {
 			i, _ := slices.BinarySearchFunc(n.Inlined, f, func(in Inlined, f int) int { return in.Func - f })
 			c.Inlined = slices.Insert(slices.Clone(n.Inlined), i, Inlined{f, calls, executed})
@@ -204,8 +204,9 @@ func (sp *Space) inline(n *Nest, f int) *Nest {
 	return sp.seal(c)
 }
 
-func (n *Nest) inlined(f int) (Inlined, bool) {
-	for _, in := range n.Inlined {
+// inlinedIn finds f in a list.
+func inlinedIn(list []Inlined, f int) (Inlined, bool) {
+	for _, in := range list {
 		if in.Func == f {
 			return in, true
 		}

@@ -312,7 +312,7 @@ func (sp *Space) calls(n *Nest, f int, above []level, entered float64) (all floa
 		}
 	}
 	if n.Innermost {
-		calls, executed := sp.callsIn(n, &sp.nodes[f])
+		calls, executed := sp.callsIn(n.stageNumber(), n.Inlined, &sp.nodes[f])
 		all, most = all+executed*runs, max(most, calls)
 	}
 	return all, most
