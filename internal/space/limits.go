@@ -1,6 +1,10 @@
 package space
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // broken returns the Funcs that a loop nest computes too often, or inlines too
 // often into one place, or would read out of bounds, those in spared aside; nil if
@@ -101,7 +105,7 @@ func (s *State) LargestAllocation() float64 {
 	visit = func(n *Nest) {
 		for _, f := range n.StoreAt {
 			if node := &s.sp.nodes[f]; !node.Output {
-				most = max(most, s.sp.bytes(f, n)/float64(max(len(node.Types), 1)))
+				most = max(most, float64(node.widest())*points(n.Bounds(f).computed()))
 			}
 		}
 		for _, c := range n.Children {
@@ -109,6 +113,17 @@ func (s *State) LargestAllocation() float64 {
 		}
 	}
 	visit(s.root)
+	return most
+}
+
+// widest is how many bytes the widest of a Func's values takes: each value of a Tuple has a
+// buffer of its own.
+func (n *node) widest() int {
+	most := 0
+	for _, t := range n.Types {
+		bits, _ := strconv.Atoi(strings.TrimLeft(t, "abcdefghijklmnopqrstuvwxyz")) // none of a handle, which nothing stores
+		most = max(most, (bits+7)/8)
+	}
 	return most
 }
 

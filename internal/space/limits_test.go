@@ -168,6 +168,13 @@ func TestLargestAllocation(t *testing.T) {
 			t.Errorf("%g bytes, not %g, of\n%s", got, want, text)
 		}
 	}
+	// Floats and bytes side by side are two buffers, the larger one of floats.
+	p := toy(64, 16, 0)
+	p.Funcs[1].Types, p.Funcs[1].BytesPerPoint = []string{"uint8", "float32", "uint1"}, 6
+	s := stateOf(t, newSpace(t, p, Defaults(2)), "b compute root vector x\n")
+	if got := s.LargestAllocation(); got != 64*16*4 {
+		t.Errorf("%g bytes of\n%s", got, s)
+	}
 }
 
 // What moves by all that it holds is not stored around a loop over which something that it reads
