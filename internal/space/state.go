@@ -128,18 +128,19 @@ func (s *State) Key() uint64 {
 	for _, w := range s.spared {
 		h.add(w)
 	}
+	h.add(^uint64(0))
 	for _, b := range s.blocks {
 		h.add(uint64(b.Func), uint64(b.Dim), uint64(b.Factor))
 	}
+	h.add(^uint64(0))
 	for _, d := range s.vectors {
 		h.add(uint64(d.Func), uint64(d.Kind), uint64(d.Factor))
 	}
+	h.add(^uint64(0))
 	if s.slice != nil {
 		h.add(uint64(s.slice.Func), uint64(s.slice.Dim))
 	}
-	if s.sized {
-		h.add(uint64(Sized))
-	}
+	h.flag(s.sized)
 	return uint64(h)
 }
 

@@ -73,3 +73,18 @@ func TestStructuralHashRefines(t *testing.T) {
 		}
 	}
 }
+
+// What a state has besides its loop nest makes it another one, whichever kind of thing it is.
+func TestKeysOfProperties(t *testing.T) {
+	s := newSpace(t, toy(64, 64, 1), Defaults(2)).Start()
+	slice := &Decision{Func: 1, Kind: Slice, Dim: 7}
+	block := []Decision{{Func: 1, Kind: Block, Dim: 7, Factor: int64(Sized)}}
+	lanes := []Decision{{Func: 1, Kind: Lanes, Factor: int64(Sized)}}
+	seen := map[uint64]int{}
+	for i, of := range []*State{s, s.with(block, nil, nil, false), s.with(nil, lanes, nil, false), s.with(nil, nil, slice, true), s.with(nil, nil, slice, false), s.with(nil, nil, nil, true)} {
+		if before, ok := seen[of.Key()]; ok {
+			t.Errorf("states %d and %d have one key", before, i)
+		}
+		seen[of.Key()] = i
+	}
+}
