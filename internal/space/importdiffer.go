@@ -70,6 +70,8 @@ func (sp *Space) holds(p, other *played, i, f int) bool {
 			return true
 		}
 		return sp.kindHolds(p.stages[st][at], other.stages[st], kind)
+	case schedule.AllowRaceConditions:
+		return slices.ContainsFunc(other.directives, func(o schedule.Directive) bool { return o.String() == d.String() })
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/schedule"
 )
 
 // Reduction loops whose iterations are independent are vectors, with leave to race where
@@ -104,6 +105,11 @@ func TestTasksAlongRVars(t *testing.T) {
 	}
 	readAgain(t, state)
 	readAgain(t, steps)
+	without := steps.Schedule()
+	without.Directives = slices.DeleteFunc(without.Directives, func(d schedule.Directive) bool { return d.Op == schedule.AllowRaceConditions && d.Func == "steps" })
+	if _, err := steps.Space().ImportSchedule(without); err == nil || !strings.Contains(err.Error(), "would also say steps.update(0).allow_race_conditions()") {
+		t.Errorf("without leave to race: %v", err)
+	}
 }
 
 // readAgain imports what a state's directives say.
