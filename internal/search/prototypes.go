@@ -321,7 +321,7 @@ func once(sp *space.Space, f int) bool {
 func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space.Reader) bool) *plan {
 	p := newPlan(sp)
 	owners := make([]space.Reader, sp.Funcs())
-	times := make([]int, sp.Funcs()) // how often a point is computed for one of where it is inlined
+	times := make([]int, sp.Funcs()) // how often a point is computed for one of where it is inlined, up to more than fewTimes
 	for f := range sp.Funcs() {
 		if !sp.Scheduled(f) {
 			continue
@@ -338,7 +338,7 @@ func grouped(sp *space.Space, g grouping, place func(p *plan, f int, owner space
 				owner = o
 			}
 			shared = shared || o != owner
-			times[f] += calls[i] * max(1, times[r.Func])
+			times[f] = min(times[f]+calls[i]*max(1, times[r.Func]), fewTimes+1)
 		}
 		owners[f] = owner
 		atRoot := shared || !place(p, f, owner)
