@@ -101,8 +101,8 @@ func (c Cache) entry(ctx context.Context, name string, fresh func(dir string) bo
 const depsFile = "deps"
 
 // writeDeps turns the compiler's list of what it read (a make rule) into that
-// list. Files below skip belong to an installation that the entry's name already
-// holds.
+// list. Files below the folder skip belong to an installation that the entry's name
+// already holds.
 func writeDeps(dir, makeRule string, skip string) error {
 	text, err := os.ReadFile(makeRule)
 	if err != nil {
@@ -114,7 +114,7 @@ func writeDeps(dir, makeRule string, skip string) error {
 	var out strings.Builder
 	for _, f := range strings.Fields(list) {
 		f = strings.ReplaceAll(f, space, " ")
-		if strings.HasPrefix(f, skip) || strings.HasPrefix(f, "/usr/") {
+		if strings.HasPrefix(f, skip+"/") {
 			continue
 		}
 		sum, err := hashFile(f)

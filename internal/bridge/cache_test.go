@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,114 @@ func TestEntriesAreMadeAnewWhenStale(t *testing.T) {
 		if get(); made != step.want {
 			t.Fatalf("made %d times, want %d", made, step.want)
 		}
+	}
+}
+
+// What a Generator is compiled from is the user's wherever it lies, but for Halide's own
+// folder.
+func TestDependenciesAreTheUsersFiles(t *testing.T) {
+	root := t.TempDir()
+	header, halide, ours := filepath.Join(root, "halide-filters", "part.h"), filepath.Join(root, "halide"), filepath.Join(root, "halide", "Halide.h")
+	writeFile(t, header, "")
+	writeFile(t, ours, "")
+	const below = "/usr/bin/env" // some file there is
+	rule := filepath.Join(root, "rule")
+	writeFile(t, rule, "out: "+below+" "+header+" "+ours+"\n")
+	if err := writeDeps(root, rule, halide); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, depsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]bool{below: true, header: true, ours: false} {
+		if got := strings.Contains(string(text), " "+file+"\n"); got != want {
+			t.Errorf("%s is a dependency: %v, want %v", file, got, want)
+		}
+	}
+}
+
+// fakeCompiler makes empty files, and a rule that names the last source alone, as compilers do.
+const fakeCompiler = `#!/bin/sh
+for a; do
+	case "$last" in -MF) rule=$a;; -o) out=$a;; esac
+	case "$a" in *.cpp) source=$a;; esac
+	last=$a
+done
+[ -z "$rule" ] || echo "out: $source" >"$rule"
+[ -z "$out" ] || : >"$out"
+echo fake
+`
+
+// fakeTools compile nothing, with a Halide of empty files, for a source that is empty too.
+func fakeTools(t *testing.T) (tools *Toolchain, source string) {
+	t.Helper()
+	compiler := filepath.Join(t.TempDir(), "compiler")
+	if err := os.WriteFile(compiler, []byte(fakeCompiler), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CXX", compiler)
+	h, err := FindHalide(layout(t, "21.0.0", "include/Halide.h", "lib/libHalide.so", "share/Halide/tools/GenGen.cpp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err = NewToolchain(h, Cache{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source = filepath.Join(t.TempDir(), "source.cpp")
+	writeFile(t, source, "")
+	return tools, source
+}
+
+// What is compiled against one build of Halide is not taken for another's that is put in its
+// place.
+func TestUpgradesOfHalideMakeEntriesAnew(t *testing.T) {
+	tools, source := fakeTools(t)
+	all := func() []string {
+		t.Helper()
+		plugin, err1 := tools.Plugin(t.Context(), false)
+		generator, err2 := tools.GeneratorBinary(t.Context(), source, nil)
+		runtime, err3 := tools.Runtime(t.Context(), "true", "host")
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		return []string{plugin, generator, runtime}
+	}
+	before := all()
+	if again := all(); !slices.Equal(again, before) {
+		t.Errorf("nothing changed: %v, then %v", before, again)
+	}
+	for name, change := range map[string]func(library string) error{
+		"another size": func(library string) error { return os.WriteFile(library, []byte("more"), 0o644) },
+		"another time": func(library string) error { return os.Chtimes(library, time.Time{}, time.Unix(1, 0)) },
+	} {
+		if err := change(filepath.Join(tools.Halide.Lib, "libHalide.so")); err != nil {
+			t.Fatal(err)
+		}
+		after := all()
+		for i := range after {
+			if after[i] == before[i] {
+				t.Errorf("%s: %s is still taken", name, after[i])
+			}
+		}
+		before = after
+	}
+}
+
+// Where GenGen.cpp is compiled with the Generator its source is a dependency still.
+func TestSourcesBesideGenGenAreDependencies(t *testing.T) {
+	tools, source := fakeTools(t)
+	binary, err := tools.GeneratorBinary(t.Context(), source, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !depsFresh(filepath.Dir(binary)) {
+		t.Error("what was compiled just now is stale")
+	}
+	writeFile(t, source, "changed")
+	if depsFresh(filepath.Dir(binary)) {
+		t.Error("fresh after its source changed")
 	}
 }
 

@@ -124,7 +124,7 @@ func (t *Toolchain) product(ctx context.Context, file string, units, flags, link
 		return "", err
 	}
 	flags = append([]string{"-std=c++17", "-I" + t.Halide.Include}, flags...)
-	name := file + "-" + key(append(flags, t.identity, t.Halide.Version, all)...)
+	name := file + "-" + key(append(flags, t.identity, t.Halide.build(), all)...)
 	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
 		return t.buildUnits(ctx, "protuner's own "+file, dir, units, flags, linkFlags, file)
 	})
@@ -194,7 +194,7 @@ func (t *Toolchain) GeneratorBinary(ctx context.Context, source string, flags []
 		return "", &MissingError{What: "Halide " + t.Halide.Version, Why: "it has neither libHalide_GenGen.a nor GenGen.cpp, which a Generator's program needs", Mend: mendHalide()}
 	}
 	const binary = "generator"
-	name := "generator-" + key(append([]string{abs, t.identity, t.Halide.Root, t.Halide.Version}, flags...)...)
+	name := "generator-" + key(append([]string{abs, t.identity, t.Halide.Root, t.Halide.build()}, flags...)...)
 	dir, err := t.Cache.entry(ctx, name, depsFresh, func(dir string) error {
 		rule := filepath.Join(dir, "rule")
 		args := []string{"-std=c++17", "-O1", "-I" + t.Halide.Include, "-I" + filepath.Dir(abs)}
@@ -202,11 +202,13 @@ func (t *Toolchain) GeneratorBinary(ctx context.Context, source string, flags []
 			args = append(args, "-I"+t.Halide.Tools)
 		}
 		args = append(args, flags...)
+		archive := strings.HasSuffix(t.Halide.GenGen, ".a")
+		if !archive {
+			args = append(args, t.Halide.GenGen) // first: each source overwrites the rule of the one before
+		}
 		args = append(args, "-MMD", "-MF", rule, abs)
-		if strings.HasSuffix(t.Halide.GenGen, ".a") {
+		if archive {
 			args = append(args, "-Wl,--whole-archive", t.Halide.GenGen, "-Wl,--no-whole-archive")
-		} else {
-			args = append(args, t.Halide.GenGen)
 		}
 		args = append(args, "-L"+t.Halide.Lib, "-lHalide", "-Wl,-rpath,"+t.Halide.Lib, "-lpthread", "-ldl", "-rdynamic")
 		if err := t.compile(ctx, source, filepath.Join(dir, binary), args...); err != nil {
@@ -223,7 +225,7 @@ func (t *Toolchain) Runtime(ctx context.Context, generator, target string) (stri
 	// Halide 21 cannot compile its runtime by itself with strict floats, and nothing in it
 	// depends on them.
 	target = strings.ReplaceAll(target, "-strict_float", "")
-	name := "runtime-" + key(t.Halide.Version, t.Halide.Root, target, hostIdentity())
+	name := "runtime-" + key(t.Halide.build(), t.Halide.Root, target, hostIdentity())
 	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
 		cmd := exec.CommandContext(ctx, generator, "-r", "runtime", "-e", "static_library", "-o", dir, "target="+target)
 		cmd.Env = t.environ()

@@ -188,6 +188,16 @@ func headerVersion(header string) (string, error) {
 	return parts["MAJOR"] + "." + parts["MINOR"] + "." + parts["PATCH"], nil
 }
 
+// build tells apart what is installed at one place one after the other, as an upgrade may
+// keep the version's number.
+func (h *Halide) build() string {
+	info, err := os.Stat(filepath.Join(h.Lib, "libHalide.so"))
+	if err != nil {
+		return h.Version // whoever needs the library says that it is missing
+	}
+	return fmt.Sprintf("%s %d %d", h.Version, info.Size(), info.ModTime().UnixNano())
+}
+
 // halideOf finds the installation that a built Generator was linked against, by
 // its run path; nil where that tells nothing.
 func halideOf(binary string) (*Halide, error) {
