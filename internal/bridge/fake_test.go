@@ -351,7 +351,10 @@ func TestDeathsWhileNobodyAsksAreTold(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.early[c.id] != nil
 	})
-	_, err = c.Run(t.Context(), quick)
+	// Whoever asks then is not kept waiting, not even who looked just before it arrived.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = s.ask(ctx, request{Type: "run", ID: c.id, RunProtocol: &quick})
 	var f *Failure
 	if !errors.As(err, &f) || f.Status != "out_of_memory" {
 		t.Fatalf("got %v, want out_of_memory", err)

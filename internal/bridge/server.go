@@ -195,7 +195,8 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.scratch)
 }
 
-// send writes a request and registers who waits for its answer (nil: none).
+// send writes a request and registers who waits for its answer (nil: none). Of a candidate
+// that died while nobody asked there will be none: its failure is the error.
 func (s *Server) send(r request, answers chan *answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,6 +204,9 @@ func (s *Server) send(r request, answers chan *answer) error {
 		return s.err
 	}
 	if answers != nil {
+		if died := s.early[r.ID]; died != nil {
+			return died
+		}
 		s.waiting[r.ID] = answers
 	}
 	// A server that does not read must not hold up those who drop their candidates.
@@ -356,12 +360,6 @@ type Run struct {
 // Run times the candidate and compares what it left in the outputs, while everything else of this server stands
 // still. It may be called again. The error is a *Failure or the context's.
 func (c *Candidate) Run(ctx context.Context, p RunProtocol) (*Run, error) {
-	c.server.mu.Lock()
-	died := c.server.early[c.id]
-	c.server.mu.Unlock()
-	if died != nil {
-		return nil, died
-	}
 	a, err := c.server.ask(ctx, request{Type: "run", ID: c.id, RunProtocol: &p})
 	if err != nil {
 		return nil, err
