@@ -120,7 +120,7 @@ func functionBody(tokens []cxxToken) []cxxToken {
 type cxxValue struct {
 	kind  valueKind
 	name  string     // funcValue; nameValue: Var, RVar, string, enumerator or unknown identifier
-	stage int        // funcValue, partsValue
+	stage int        // funcValue, scheduleValue
 	n     int64      // intValue; dimensionValue, minValue, extentValue: which
 	list  []cxxValue // listValue
 	level Level      // levelValue
