@@ -70,27 +70,29 @@ public:
     }
 };
 
-// What Halide's text of a statement does not say: which memory is the user's, whose
-// alignment is not Halide's.
-class Aligned : public IRVisitor {
+// What Halide's text of a statement does not say, or not always: of which type what is
+// loaded and stored is, and which memory is the user's, whose alignment is not Halide's.
+class Unsaid : public IRVisitor {
     using IRVisitor::visit;
 
     std::ostream &out_;
 
-    void say(const std::string &name, const Parameter &p) {
-        if (p.defined()) out_ << name << " " << p.host_alignment() << "\n";
+    void say(const std::string &name, Type type, const Parameter &p) {
+        out_ << name << " " << type;
+        if (p.defined()) out_ << " " << p.host_alignment();
+        out_ << "\n";
     }
     void visit(const Load *op) override {
-        say(op->name, op->param);
+        say(op->name, op->type, op->param);
         IRVisitor::visit(op);
     }
     void visit(const Store *op) override {
-        say(op->name, op->param);
+        say(op->name, op->value.type(), op->param);
         IRVisitor::visit(op);
     }
 
 public:
-    explicit Aligned(std::ostream &out) : out_(out) {}
+    explicit Unsaid(std::ostream &out) : out_(out) {}
 };
 
 // All that the code of a function follows from.
@@ -102,8 +104,8 @@ std::string text(const LoweredFunc &f) {
         out << a.type << " " << (int)a.dimensions << " " << a.alignment.modulus << " " << a.alignment.remainder << "\n";
     }
     out << f.body;
-    Aligned aligned(out);
-    f.body.accept(&aligned);
+    Unsaid unsaid(out);
+    f.body.accept(&unsaid);
     return out.str();
 }
 

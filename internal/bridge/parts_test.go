@@ -7,6 +7,20 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 )
 
+// Loops that load and store other types are others, though Halide's text of them is one.
+func TestPartsOfOtherTypesAreOthers(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, _, _ := serveGenerator(t, version, filepath.Join("..", "..", "halide", "testdata", "parts_generator.cpp"), "twins", Options{}, ServerOptions{})
+		sched, err := schedule.Parse("one.compute_root()\none.parallel(y)\nother.compute_root()\nother.parallel(y)\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := runsOf(t.Context(), s, BuildRequest{Schedule: sched}, 1); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Bodies of loops are compiled once: those that are equal but for names, in one schedule
 // or in two, share an object, and those that differ in the last digits of a constant do
 // not.
