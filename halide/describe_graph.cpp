@@ -31,7 +31,7 @@ public:
         for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
         resolve_wrappers();
         order = topological_order(outputs, env);
-        for (const std::string &name : order) refuse_schedule(env.at(name), name_of(name));
+        for (const std::string &name : order) refuse_schedule(env.at(name), name_of(name), is_output(env.at(name)));
         value_bounds = compute_function_value_bounds(order, env);
     }
 

@@ -523,7 +523,15 @@ bool find_affine(const std::string &func, const Stage &stage, Bound *b) {
     return false;
 }
 
-void refuse_schedule(const Function &f, const std::string &name) {
+// Looks at a copy: a level can be looked at only once it is locked.
+static bool is_set(const LoopLevel &level) {
+    LoopLevel copy;
+    copy.set(level);
+    copy.lock();
+    return copy.defined() && !copy.is_inlined();
+}
+
+void refuse_schedule(const Function &f, const std::string &name, bool output) {
     auto refuse = [&](const std::string &what) {
         throw DescribeError("Func " + name + ": the Generator schedules it (" + what +
                             "); guard its schedule with if (!using_autoscheduler())");
@@ -539,7 +547,13 @@ void refuse_schedule(const Function &f, const std::string &name) {
                 refuse("parallel, vectorize or unroll of " + d.var);
             }
         }
+        if (is_set(def.schedule().fuse_level().level)) refuse("compute_with");
     }
+    if (output) return;
+    const FuncSchedule &all = f.schedule();
+    if (is_set(all.compute_level())) refuse("compute_root or compute_at");
+    if (is_set(all.store_level())) refuse("store_root or store_at");
+    if (is_set(all.hoist_storage_level())) refuse("hoist_storage");
 }
 
 }  // namespace protuner::description

@@ -75,7 +75,9 @@ bool is_ragged(const Halide::Expr &condition, const std::string &loop,
 bool find_affine(const std::string &func, const Stage &stage, Bound *b);
 
 // Throws DescribeError where the Generator has scheduled the Func already: its
-// loops are then not those of the algorithm.
-void refuse_schedule(const Halide::Internal::Function &f, const std::string &name);
+// loops are then not those of the algorithm, and nothing that is said of a Func later
+// inlines one that is computed somewhere. Where outputs are computed is not looked at: they
+// are at root, whatever is said.
+void refuse_schedule(const Halide::Internal::Function &f, const std::string &name, bool output);
 
 }  // namespace protuner::description

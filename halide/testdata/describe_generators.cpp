@@ -292,6 +292,12 @@ public:
         doubled(x) = input(x) * 2.0f;
         output(x) = doubled(x) + doubled(x + 1);
         const std::string h = how;
+        if (h == "root") doubled.compute_root();
+        if (h == "at") doubled.compute_at(output, x);
+        if (h == "store") doubled.store_root();
+        if (h == "hoist") doubled.hoist_storage_root();
+        if (h == "with") doubled.compute_with(output, x);
+        if (h == "output") output.compute_root();
         if (h == "split") doubled.compute_root().split(x, xo, xi, 8);
         if (h == "parallel") output.parallel(x);
         if (h == "specialize") output.specialize(input.width() > 16);

@@ -89,6 +89,17 @@ func (o *opened) get(t *testing.T, version, target string, g golden) *Generator 
 	return &out
 }
 
+// Outputs are computed at root, whether or not the Generator says so.
+func TestOutputsMayBeAtRoot(t *testing.T) {
+	needsHalide(t)
+	everyVersion(t, func(t *testing.T, version string) {
+		g := openApp(t, version, testGenerators, Options{Name: "already_scheduled", Params: []Param{{"how", "output"}}})
+		if _, err := g.Describe(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestDescriptionsAreGolden describes every pipeline of the list under both
 // versions and compares the bytes.
 func TestDescriptionsAreGolden(t *testing.T) {
