@@ -212,7 +212,8 @@ private:
     void note(const std::string &what) { notes.push_back(what); }
 
     // Funcs of the two builds belong together in order among those of one base name; what
-    // Halide numbers in another way (lambda_0), in order among what is left of one stem.
+    // Halide numbers in another way (lambda_0), in order among what is left of one stem. That
+    // order is Halide's, which goes by definitions where names differ in their numbers alone.
     void match(const std::vector<std::string> &ours) {
         std::map<std::string, std::vector<std::string>> pool;
         for (const auto &n : ours) {
@@ -243,6 +244,12 @@ private:
             }
             names[n] = candidates.front();
             candidates.erase(candidates.begin());
+        }
+        for (const auto &n : names) {
+            const Function &f = env.at(n.first), &our = our_env.at(n.second);
+            if (f.args().size() != our.args().size() || f.updates().size() != our.updates().size()) {
+                note(n.first + " has other dimensions or stages than its counterpart " + n.second);
+            }
         }
     }
 

@@ -263,6 +263,44 @@ func TestReadsOwnSchedules(t *testing.T) {
 	})
 }
 
+// Funcs that only a number tells apart belong together by it, also where the second build's
+// have one digit and two, which alphabetical order would mix.
+func TestPairsNumberedFuncs(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		for _, name := range []string{"none", "term"} {
+			g := openApp(t, version, ownSource("numbered"), Options{Params: []Param{{"name", name}}})
+			own, err := g.Own(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := g.Describe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var terms []string
+			for _, f := range p.Funcs {
+				if !f.Input && !f.Output {
+					terms = append(terms, f.Name)
+				}
+			}
+			slices.Sort(terms) // all numbers have one digit
+			if len(terms) != 7 {
+				t.Fatalf("named %q: %v", name, terms)
+			}
+			want := schedule.Schedule{Directives: []schedule.Directive{
+				{Op: schedule.ComputeRoot, Func: terms[1]},
+				{Op: schedule.ComputeRoot, Func: terms[5]},
+				{Op: schedule.StoreIn, Func: terms[5], Word: "stack"},
+			}}
+			got := slices.Clone(own.Schedule.Directives)
+			slices.SortStableFunc(got, func(a, b schedule.Directive) int { return strings.Compare(a.Func, b.Func) })
+			if own.Schedule.Directives = got; !own.Complete || own.Schedule.String() != want.String() {
+				t.Errorf("named %q: complete %v, got\n%swant\n%s", name, own.Complete, own.Schedule, want)
+			}
+		}
+	})
+}
+
 func ownSource(name string) string {
 	return filepath.Join("..", "..", "halide", "testdata", name+"_generator.cpp")
 }
@@ -274,7 +312,7 @@ func TestOwnSchedulesThatSayMore(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		for also, want := range map[string]string{
 			"nothing": "", "extent": "alignment of output", "stride": "alignment of input", "alignment": "alignment of output",
-			"async": "asynchronous", "partition": "partitioned", "specialize": "specialized",
+			"async": "asynchronous", "partition": "partitioned", "specialize": "specialized", "stages": "other dimensions or stages",
 		} {
 			own, err := openApp(t, version, source, Options{Params: []Param{{Name: "also", Value: also}}}).Own(t.Context())
 			if err != nil {
