@@ -325,7 +325,7 @@ Json DataSet::to_json() const {
         Json j = Json::object();
         j.set("name", a.name).set("buffer", a.buffer).set("output", a.output).set("in_place", a.in_place);
         j.set("code", (int)a.type.code).set("bits", (int)a.type.bits);
-        j.set("value", a.value).set("int_value", a.int_value);
+        j.set("scalar", (int64_t)a.scalar);  // as it is stored: no number says all that a float may be
         j.set("mins", Json(a.mins)).set("extents", Json(a.extents));
         j.set("order", Json(s.order)).set("offset", s.offset);
         Json regions = Json::array();
@@ -363,8 +363,7 @@ DataSet DataSet::from_json(const Json &j) {
         a.output = s["output"].as_bool();
         a.in_place = s["in_place"].as_bool();
         a.type = halide_type_t((halide_type_code_t)s["code"].as_int(), (uint8_t)s["bits"].as_int());
-        a.value = s["value"].as_double();
-        a.int_value = s["int_value"].as_int();
+        a.scalar = (uint64_t)s["scalar"].as_int();
         a.mins = int_list(s["mins"]);
         a.extents = int_list(s["extents"]);
         for (int64_t d : int_list(s["order"])) slot.order.push_back((int)d);

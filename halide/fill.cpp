@@ -23,26 +23,6 @@ uint64_t hash_name(const std::string &s) {
     return h;
 }
 
-void store(halide_type_t type, uint8_t *at, double real, int64_t whole) {
-    if (type.code == halide_type_float && type.bits == 64) {
-        memcpy(at, &real, 8);
-    } else if (type.code == halide_type_float && type.bits == 32) {
-        float f = (float)real;
-        memcpy(at, &f, 4);
-    } else if (type.code == halide_type_float) {
-        uint16_t h = float_to_half((float)real);
-        memcpy(at, &h, 2);
-    } else if (type.code == halide_type_bfloat) {
-        float f = (float)real;
-        uint32_t bits;
-        memcpy(&bits, &f, 4);
-        uint16_t h = (uint16_t)(bits >> 16);
-        memcpy(at, &h, 2);
-    } else {
-        memcpy(at, &whole, (type.bits + 7) / 8);
-    }
-}
-
 // Visits the elements with dimension 0 fastest, whatever their storage order, so that
 // a value depends on its coordinates and not on the strides a pipeline asks for.
 template<typename F>
@@ -75,7 +55,7 @@ void fill_random(const Argument &a, const std::string &rule, const std::vector<i
     each_element(a, order, [&](int64_t i, size_t at) {
         uint64_t r = mix(base + (uint64_t)i);
         int64_t whole = is_signed ? (int64_t)(r << above) >> above : (int64_t)(r << above >> above);
-        store(a.type, data + at, (double)(r >> 11) * 0x1p-53, whole);
+        store_element(a.type, data + at, (double)(r >> 11) * 0x1p-53, whole);
     });
 }
 
@@ -100,11 +80,31 @@ void fill_input(const Argument &a, const std::vector<int> &order, uint8_t *data,
         fill_random(a, value, order, data);
     } else if (rule == "constant") {
         double v = strtod(value.c_str(), nullptr);
-        each_element(a, order, [&](int64_t, size_t at) { store(a.type, data + at, v, (int64_t)v); });
+        each_element(a, order, [&](int64_t, size_t at) { store_element(a.type, data + at, v, (int64_t)v); });
     } else if (rule == "raw") {
         fill_raw(a, value, order, data, bytes);
     } else {
         throw std::runtime_error("input " + a.name + ": unknown fill " + a.fill);
+    }
+}
+
+void store_element(halide_type_t type, uint8_t *at, double real, int64_t whole) {
+    if (type.code == halide_type_float && type.bits == 64) {
+        memcpy(at, &real, 8);
+    } else if (type.code == halide_type_float && type.bits == 32) {
+        float f = (float)real;
+        memcpy(at, &f, 4);
+    } else if (type.code == halide_type_float) {
+        uint16_t h = float_to_half((float)real);
+        memcpy(at, &h, 2);
+    } else if (type.code == halide_type_bfloat) {
+        float f = (float)real;
+        uint32_t bits;
+        memcpy(&bits, &f, 4);
+        uint16_t h = (uint16_t)(bits >> 16);
+        memcpy(at, &h, 2);
+    } else {
+        memcpy(at, &whole, (type.bits + 7) / 8);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "compare.h"
+#include "fill.h"
 
 namespace protuner {
 
@@ -95,16 +96,14 @@ void guarded_free(void *, void *p) {
 
 }  // namespace
 
+void Argument::set_scalar(double real, int64_t whole) {
+    scalar = 0;
+    store_element(type, (uint8_t *)&scalar, real, whole);
+}
+
 std::vector<uint8_t> Argument::scalar_bytes() const {
-    std::vector<uint8_t> bytes(8, 0);
-    if (type.code == halide_type_float && type.bits == 32) {
-        float f = (float)value;
-        memcpy(bytes.data(), &f, 4);
-    } else if (type.code == halide_type_float && type.bits == 64) {
-        memcpy(bytes.data(), &value, 8);
-    } else {
-        memcpy(bytes.data(), &int_value, 8);  // little-endian: the low bytes serve any width
-    }
+    std::vector<uint8_t> bytes(sizeof scalar);
+    memcpy(bytes.data(), &scalar, sizeof scalar);
     return bytes;
 }
 

@@ -66,10 +66,12 @@ struct Argument {
     halide_type_t type;
     std::vector<int64_t> mins, extents;  // buffers: the region to allocate
     std::string fill;                    // input buffers, see fill.h
-    double value = 0;                    // scalars
-    int64_t int_value = 0;               // scalars of integer type
+    uint64_t scalar = 0;                 // scalars: eight bytes, of which its type takes the first
 
-    // A scalar as the entry point wants it: eight bytes, of which its type takes the first.
+    // Gives a scalar its value, of which a type of floats takes the real and any other the
+    // whole one.
+    void set_scalar(double real, int64_t whole);
+    // A scalar as the entry point wants it.
     std::vector<uint8_t> scalar_bytes() const;
 };
 

@@ -2,6 +2,8 @@
 //   runner LIBRARY FUNCTION < request > answer
 // or a candidate of the fork server, which becomes this program once it is built:
 //   runner --candidate JOB
+// or says whether a library can be loaded by it, and if not, on stderr, why:
+//   runner --load LIBRARY
 // The request is one JSON object: the data set that the reference made, the timing
 // protocol and the tolerance. The answer is one JSON object: samples, or a status.
 
@@ -93,6 +95,12 @@ Json run(const char *library, const std::string &function, const Json &request) 
     return Json::object().set("status", status::ok).set("samples", Json(samples));
 }
 
+int load(const char *library) {
+    if (dlopen(library, RTLD_NOW | RTLD_LOCAL)) return 0;
+    fprintf(stderr, "%s\n", dlerror());
+    return 1;
+}
+
 }  // namespace
 
 }  // namespace protuner
@@ -100,10 +108,11 @@ Json run(const char *library, const std::string &function, const Json &request) 
 int main(int argc, char **argv) {
     using namespace protuner;
     if (argc != 3) {
-        fprintf(stderr, "usage: runner LIBRARY FUNCTION < request > answer, or runner --candidate JOB\n");
+        fprintf(stderr, "usage: runner LIBRARY FUNCTION < request > answer, runner --candidate JOB, or runner --load LIBRARY\n");
         return 2;
     }
     if (!strcmp(argv[1], "--candidate")) return evaluate(argv[2]);
+    if (!strcmp(argv[1], "--load")) return load(argv[2]);
     Json answer;
     try {
         std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());

@@ -2,7 +2,10 @@ package bridge
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -398,6 +401,106 @@ func TestOneElementMayStray(t *testing.T) {
 				t.Errorf("a share of %g astray: %v", share, err)
 			}
 			c.Drop()
+		}
+	})
+}
+
+// Scalars have their value, in whatever type and whichever it is: of what was computed the
+// first elements are the scalars themselves.
+func TestScalarsKeepTheirValue(t *testing.T) {
+	const source = "../../halide/testdata/floats_generators.cpp"
+	infinite := float32(math.Inf(1))
+	below := Scalar(math.Inf(-1))
+	everyVersion(t, func(t *testing.T, version string) {
+		for _, c := range []struct {
+			inputs []Input
+			want   [4]float32
+		}{
+			{nil, [4]float32{1.5, -2.5, infinite, 3 + 7}},
+			{[]Input{{Name: "limit", Value: &below}}, [4]float32{1.5, -2.5, -infinite, 3 + 7}},
+		} {
+			s, p, ref := serveGenerator(t, version, source, "scalars", Options{Params: []Param{{"half.type", "float16"}, {"brain.type", "bfloat16"}}}, ServerOptions{Inputs: c.inputs})
+			if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
+				t.Error(err)
+			}
+			var set struct {
+				Path  string
+				Slots []struct {
+					Output  bool
+					Regions []struct{ Offset int64 }
+				}
+			}
+			if err := json.Unmarshal(ref.Data, &set); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(set.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got [4]float32
+			for _, slot := range set.Slots {
+				if slot.Output {
+					if _, err := binary.Decode(data[slot.Regions[0].Offset:], binary.LittleEndian, &got); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		}
+	})
+}
+
+// What is infinite is close to nothing but itself.
+func TestInfiniteResultsAreCompared(t *testing.T) {
+	const source = "../../halide/testdata/floats_generators.cpp"
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p, _ := serveGenerator(t, version, source, "overflow", Options{}, ServerOptions{})
+		if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
+			t.Errorf("the same: %v", err)
+		}
+		finite, err := schedule.Parse("sum.compute_root()\nsum.update(0).reorder(x, r$y, r$x)\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = runsOf(t.Context(), s, BuildRequest{Schedule: finite}, 1)
+		var f *Failure
+		if !errors.As(err, &f) || f.Status != "wrong_output" || !strings.Contains(f.Message, "reference inf") {
+			t.Errorf("a finite sum where the reference's is infinite: %v", err)
+		}
+	})
+}
+
+// What calls functions of its own program is described, and refused once it is to be measured:
+// candidates are loaded without them. Those of the C library are there.
+func TestOwnFunctionsAreRefused(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		for call, name := range map[string]string{"library": "", "function": "protuner_test_twice", "stage": "protuner_test_stage"} {
+			g := openApp(t, version, "../../halide/testdata/extern_generators.cpp", Options{Params: []Param{{"call", call}}})
+			p, err := g.Describe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := g.Serve(t.Context(), ServerOptions{BuildTime: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			_, err = s.Reference(t.Context(), plain(p))
+			if name == "" {
+				if err == nil {
+					err = runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", call, err)
+				}
+				continue
+			}
+			var f *Failure
+			if !errors.As(err, &f) || f.Status != "build_failed" || !strings.Contains(f.Message, "without your program (undefined symbol: "+name+")") {
+				t.Errorf("%s: %v", call, err)
+			}
 		}
 	})
 }

@@ -56,7 +56,8 @@ func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]
 			if err != nil {
 				return nil, &InputError{param.Name, fmt.Sprintf("it is a scalar, %q is no number", value)}
 			}
-			in.Value = &v
+			scalar := bridge.Scalar(v)
+			in.Value = &scalar
 		case !named:
 			in.Fill = fmt.Sprintf("random:%d", seed)
 		default:
