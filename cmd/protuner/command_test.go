@@ -205,6 +205,7 @@ func TestBadGenerators(t *testing.T) {
 			"missing_estimates cannot be described: input input: dimension 1 has no estimate; in the Generator, call input.dim(1).set_estimate(min, extent)"},
 		"an unknown input":  {[]string{"tune", small, "--input", "imput=random:1"}, "input imput: the pipeline has no such input; it has input"},
 		"too many bits":     {[]string{"tune", small, "--input", "input=random:1:99"}, "input input: "},
+		"no such output":    {[]string{"tune", small, "-e", "stmt,poem"}, `-e stmt,poem: Halide ` + bridge.DefaultVersion + ` writes no "poem"; choose of assembly, bitcode, `},
 		"no picture":        {[]string{"tune", small, "--input", "input=" + picture}, "input input: " + picture + ": image: unknown format"},
 		"no file":           {[]string{"tune", small, "--input", "input=/nowhere.npy"}, "input input: /nowhere.npy: "},
 		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another, of "},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -235,6 +236,26 @@ type Emission struct {
 
 func (e Emission) arguments() []string {
 	return []string{"-o", e.Dir, "-f", e.Function, "-n", e.Function, "-e", strings.Join(e.Outputs, ",")}
+}
+
+// unknownOutput is what Halide says of a -e word that it does not know, and of those it does.
+var unknownOutput = regexp.MustCompile(`Unrecognized emit option: (.*?) is not one of \[([^\]]*)\]`)
+
+// CheckOutputs says whether Halide knows these -e words; nothing is written. The error names
+// one that it does not know and all that it does.
+func (g *Generator) CheckOutputs(ctx context.Context, words []string) error {
+	s, err := g.start(ctx, hello{Mode: "describe"}, "-e", strings.Join(words, ","), "-o", os.TempDir())
+	if err == nil {
+		_, err = s.expect("description")
+		s.close()
+	}
+	var says *GeneratorError
+	if errors.As(err, &says) {
+		if m := unknownOutput.FindStringSubmatch(says.Words); m != nil {
+			return fmt.Errorf("Halide %s writes no %q; choose of %s", g.Toolchain.Halide.Version, m[1], strings.Join(strings.Fields(m[2]), ", "))
+		}
+	}
+	return err
 }
 
 // Apply lets Halide write a build with the schedule; source is the text of its

@@ -198,6 +198,11 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
 		return &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
 	}
+	if len(t.o.Emit) > 0 {
+		if err := t.gen.CheckOutputs(ctx, t.o.Emit); err != nil {
+			return &UsageError{fmt.Errorf("-e %s: %w", strings.Join(t.o.Emit, ","), err)}
+		}
+	}
 	t.handedOut, t.o.Protocol = t.o.Protocol, t.o.Protocol.ForPipeline(t.pipe)
 	if t.scratch, err = bridge.NewScratch(); err != nil {
 		return err
