@@ -135,14 +135,17 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 
 // prepare is all that can be done, or refused, before anything is searched.
 func (t *tuner) prepare(ctx context.Context, stop <-chan struct{}) error {
+	asking, cancel := Stoppable(ctx, stop)
+	defer cancel()
+	if err := t.describe(asking); err != nil {
+		return interruption(ctx, stop, err)
+	}
 	if t.o.Out != "" {
 		if err := writable(t.o.Out); err != nil {
 			return &UsageError{err}
 		}
 	}
-	asking, cancel := Stoppable(ctx, stop)
-	defer cancel()
-	return interruption(ctx, stop, t.describe(asking))
+	return nil
 }
 
 // interruption is ErrInterrupted where err is because of a stop, and else err.
