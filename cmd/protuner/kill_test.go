@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
@@ -192,4 +193,39 @@ func TestInterruptedTunes(t *testing.T) {
 	}
 	settled(t, func() bool { return len(marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
 		func() string { return fmt.Sprintf("processes %v, files %v", marked(dir), leftBehind(dir)) })
+}
+
+// TestOneInterruptEnds: verbs that keep nothing of what they are at end by the first Ctrl-C,
+// and so does tune as long as it has found nothing.
+func TestOneInterruptEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a real Halide")
+	}
+	for _, args := range [][]string{
+		{"check", "./slow", "--schedule", "any.schedule.h"},
+		{"features", "./slow", "--schedule", "any.schedule.h"},
+		{"tune", "./slow", "--json"},
+	} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "any.schedule.h"), "")
+		if err := os.WriteFile(filepath.Join(dir, "slow"), []byte("#!/bin/sh\ntouch begun\nexec sleep 200\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(t, dir, append(args, "--halide", filepath.Join(bridge.DataDir(), "halide", bridge.DefaultVersion))...)
+		cmd.Env = append(cmd.Env, markVariable+"="+dir)
+		go func() {
+			for begun := false; !begun && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
+				_, err := os.Stat(filepath.Join(dir, "begun"))
+				begun = err == nil
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}()
+		if o := finish(t, cmd); o.code != exitInterrupted || o.out != "" || !strings.HasSuffix(o.words, "protuner: interrupted\n") {
+			t.Errorf("%s: code %d, on stdout %q\n%s", args[0], o.code, o.out, o.words)
+		}
+		settled(t, func() bool { return len(marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
+			func() string { return fmt.Sprintf("processes %v, files %v", marked(dir), leftBehind(dir)) })
+	}
 }

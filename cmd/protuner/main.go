@@ -75,6 +75,9 @@ func run(args []string) (code int) {
 		cancel()
 	}()
 	err = k.Run(g)
+	if errors.Is(err, context.Canceled) {
+		err = tune.ErrInterrupted // nobody but the user cancels it
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "protuner: %v\n", err)
 	}
@@ -101,7 +104,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, tune.ErrInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, tune.ErrInterrupted):
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &bad):
 		return exitUsage
