@@ -250,7 +250,8 @@ func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
 // AgainstItself are the ratios of a participant's laps to the sentinel's, which is the same
 // participant: by round, of the rounds in which neither was disturbed. Every round that
 // counts has a quiet sentinel; were the other lap any, the ratio would be above 1 as often
-// as the machine is disturbed. Where no round is quiet in both, all rounds have to do.
+// as the machine is disturbed. Where fewer than five rounds are quiet in both, too few for an
+// interval, all rounds have to do.
 func AgainstItself(laps, sentinel []time.Duration) []float64 {
 	most := quiet * float64(min(Lane{Laps: laps}.Best(), Lane{Laps: sentinel}.Best()))
 	var both, all []float64
@@ -264,7 +265,7 @@ func AgainstItself(laps, sentinel []time.Duration) []float64 {
 			both = append(both, a/b)
 		}
 	}
-	if len(both) == 0 {
+	if len(both) < fewestRounds {
 		return all
 	}
 	return both
