@@ -28,9 +28,14 @@ type past struct {
 	works  []bool
 	scale  float64 // mean standard deviation of a search's transformed values
 	log    bool
-	models []*gp.Model    // of each search alone, nil of one without a value
-	valued int            // models that are not nil
+	models []taskModel    // of each search alone that has a value
 	best   []space.Config // the best of each search, in turn
+}
+
+// taskModel is the model of one earlier search, which is the task of that number.
+type taskModel struct {
+	*gp.Model
+	task int
 }
 
 // transform is what values are modelled as.
@@ -55,16 +60,14 @@ func (b *bayesian) remember(h *history) (*past, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.models = append(p.models, m)
 		if m != nil {
-			p.valued++
-			ranked = append(ranked, best)
+			p.models, ranked = append(p.models, taskModel{m, task + 1}), append(ranked, best)
 		}
 	}
-	if p.valued == 0 {
+	if len(p.models) == 0 {
 		return nil, nil
 	}
-	p.scale /= float64(p.valued)
+	p.scale /= float64(len(p.models))
 	for k := range earlierMost {
 		for _, r := range ranked {
 			if k < len(r) {
@@ -126,10 +129,8 @@ func few(h *history, search []Known, n int) []Known {
 // predict is what the earlier searches expect at x, in their standard deviations.
 func (p *past) predict(b *bayesian, x space.Point) float64 {
 	sum := 0.0
-	for task, m := range p.models {
-		if m != nil {
-			sum += m.Mean(b.row(nil, x, task+1)) / float64(p.valued)
-		}
+	for _, m := range p.models {
+		sum += m.Mean(b.row(nil, x, m.task)) / float64(len(p.models))
 	}
 	return sum
 }

@@ -35,7 +35,7 @@ func Predicted(t *testing.T, sp *space.Space, earlier [][]Known, only int) (all,
 	}
 	for _, c := range b.past.best {
 		all = append(all, b.past.predict(b, c.Point()))
-		own = append(own, b.past.models[only].Mean(b.row(nil, c.Point(), only+1)))
+		own = append(own, b.past.models[0].Mean(b.row(nil, c.Point(), only+1)))
 	}
 	return all, own
 }

@@ -43,14 +43,8 @@ func (s *JSONLines) Begin(_ context.Context, h Header) (Header, []Record, error)
 	if err != nil {
 		return h, nil, err
 	}
-	if stored == nil {
-		begun, err := json.Marshal(h)
-		if err != nil {
-			return h, nil, err
-		}
-		if !bytes.HasPrefix(append(begun, '\n'), rest) && !bytes.HasPrefix(rest, headerStart) {
-			return h, nil, fmt.Errorf("trial store %s: this is no store of trials; name another file (it was left as it was)", s.f.Name())
-		}
+	if n := min(len(rest), len(headerStart)); stored == nil && !bytes.Equal(rest[:n], headerStart[:n]) {
+		return h, nil, fmt.Errorf("trial store %s: this is no store of trials; name another file (it was left as it was)", s.f.Name())
 	}
 	s.end = end
 	if err := s.cut(); err != nil {
