@@ -107,9 +107,7 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 			left.Time = max(1, b.Time-e.m.elapsed())
 		}
 		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, e.m.p, left, 0)
-		e.m.evals.Add(r.Evaluations)
-		e.m.hold(r.Nodes)
-		e.m.hold(-r.Nodes)
+		e.m.searched(r)
 		if !r.Fallback {
 			for _, x := range r.Top {
 				found.put(x)

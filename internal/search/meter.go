@@ -127,6 +127,13 @@ func (m *meter) hold(more int) {
 	m.mu.Unlock()
 }
 
+// searched counts what a search inside of this one asked for and held at most.
+func (m *meter) searched(r Result) {
+	m.evals.Add(r.Evaluations)
+	m.hold(r.Nodes)
+	m.hold(-r.Nodes)
+}
+
 // result ends a search: found are the solutions of its parts in a fixed order, from
 // is where to complete a fallback from. The error is that of the search, in which
 // the end of the budget is none.

@@ -35,10 +35,8 @@ func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 			each = b.part(r.Part).least(each)
 		}
 		res, e := r.Inner.Search(in, p, each, newStream(seed, uint64(run)).Int63())
-		m.evals.Add(res.Evaluations)
+		m.searched(res)
 		m.steps.Add(res.Steps)
-		m.hold(res.Nodes)
-		m.hold(-res.Nodes)
 		if !res.Fallback {
 			for _, x := range res.Top {
 				found.put(x)
