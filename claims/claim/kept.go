@@ -2,11 +2,9 @@ package claim
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -66,11 +64,11 @@ func ended(ctx context.Context, o tune.Options) (*tune.Report, error) {
 	}
 	defer db.Close()
 	runs, err := db.Runs(ctx, "")
-	if err != nil || len(runs) == 0 || runs[0].Report == nil {
+	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
-	r := new(tune.Report)
-	if err := json.Unmarshal(runs[0].Report, r); err != nil {
+	r, err := tune.Reported(runs[0])
+	if r == nil {
 		return nil, err
 	}
 	g, err := bridge.Open(ctx, o.Generator)
@@ -82,7 +80,7 @@ func ended(ctx context.Context, o tune.Options) (*tune.Report, error) {
 		return nil, err
 	}
 	had := []any{r.Algorithm, r.Halide, r.Host, r.Threads}
-	now := []any{p.Algorithm, g.Toolchain.Halide.Version, fmt.Sprintf("%s, %d processors", tune.CPUModel(), runtime.NumCPU()), o.Threads}
+	now := []any{p.Algorithm, g.Toolchain.Halide.Version, tune.HostName(), o.Threads}
 	for _, b := range r.Baselines {
 		had = append(had, b.Name)
 	}

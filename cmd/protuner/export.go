@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,12 +84,15 @@ func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (top []tune
 	}
 	checked = map[string]bool{}
 	for _, r := range runs {
-		if r.Key != run.Key || r.Report == nil {
+		if r.Key != run.Key {
 			continue
 		}
-		var report tune.Report
-		if err := json.Unmarshal(r.Report, &report); err != nil {
-			return nil, nil, fmt.Errorf("the report of run %d cannot be read: %w", r.ID, err)
+		report, err := tune.Reported(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if report == nil {
+			continue
 		}
 		checked[report.Hash] = true
 		if c.Top == 1 && len(top) == 0 && report.Seconds > 0 {

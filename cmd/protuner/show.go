@@ -69,11 +69,11 @@ func (c *showCmd) Run(g *globals) error {
 			Fastest []tunedb.Measurement `json:"fastest"`
 		}{*run, top})
 	}
-	if run.Report != nil {
-		r := new(tune.Report)
-		if err := json.Unmarshal(run.Report, r); err != nil {
-			return fmt.Errorf("the report of run %d cannot be read: %w", run.ID, err)
-		}
+	r, err := tune.Reported(*run)
+	if err != nil {
+		return err
+	}
+	if r != nil {
 		report.Tuned(os.Stdout, r)
 		fmt.Println()
 	}

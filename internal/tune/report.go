@@ -1,9 +1,12 @@
 package tune
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tunedb"
 )
 
 // Report is what a run found; its JSON form is what `tune --json` prints and what
@@ -71,6 +74,18 @@ type BaselineReport struct {
 	Note    string           `json:"note,omitempty"`    // what is wrong with it besides
 	Seconds float64          `json:"seconds,omitempty"` // fastest lap
 	Verdict *measure.Verdict `json:"verdict,omitempty"` // how many times faster the winner is
+}
+
+// Reported is the report of a run that ended; nil of one that did not.
+func Reported(run tunedb.Run) (*Report, error) {
+	if run.Report == nil {
+		return nil, nil
+	}
+	r := new(Report)
+	if err := json.Unmarshal(run.Report, r); err != nil {
+		return nil, fmt.Errorf("the report of run %d cannot be read: %w", run.ID, err)
+	}
+	return r, nil
 }
 
 func (r *Report) baseline(name string) *BaselineReport {

@@ -20,7 +20,7 @@ import (
 func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bridge.Input) (tunedb.Workload, error) {
 	w := tunedb.Workload{
 		Algorithm: p.Algorithm, Generator: g.Name, Structure: slices.Clone(p.Structure), Halide: g.Toolchain.Halide.Version,
-		Target: p.Target, Host: hostName(), Threads: o.Threads, Protocol: measure.ProtocolVersion,
+		Target: p.Target, Host: HostName(), Threads: o.Threads, Protocol: measure.ProtocolVersion,
 		PermitUnroll: g.PermitsUnroll(),
 	}
 	for _, param := range g.Params {
@@ -52,8 +52,8 @@ func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bri
 	return w, nil
 }
 
-// hostName says on what kind of machine times were taken.
-func hostName() string {
+// HostName says on what kind of machine times were taken.
+func HostName() string {
 	return fmt.Sprintf("%s, %d processors", CPUModel(), runtime.NumCPU())
 }
 
