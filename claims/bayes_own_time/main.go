@@ -60,7 +60,7 @@ func timed(ctx context.Context, p problems.Problem, preset string, seed int) []t
 	return out
 }
 
-// found is the best value after 60 evaluations.
+// found is the best value after 50 evaluations.
 func found(ctx context.Context, p problems.Problem, preset string, seed int) float64 {
 	s, err := bayes.Open(ctx, p.Space, options(preset, seed), nil)
 	claim.Fail(err)

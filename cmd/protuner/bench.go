@@ -20,8 +20,8 @@ type benchCmd struct {
 
 type benchRunCmd struct {
 	Profile    string        `help:"Start from the options of a figure or table: ${profiles} (docs/bench.md)." placeholder:"NAME"`
-	Apps       []string      `help:"Applications, or all for the suite of 16." placeholder:"NAME,..."`
-	Methods    []string      `help:"Methods (docs/bench.md): protuner, protuner:NAME, adams2019:beam, mullapudi2016, expert, random, ..." placeholder:"NAME,..."`
+	Apps       []string      `help:"Applications, or all for the suite of 16 (default: all)." placeholder:"NAME,..."`
+	Methods    []string      `help:"Methods (docs/bench.md): protuner, protuner:NAME, adams2019:beam, mullapudi2016, expert, random, ... (default: protuner, adams2019:beam, expert, mullapudi2016)." placeholder:"NAME,..."`
 	Budget     time.Duration `help:"Search time of each method for an application (default: 5m)." placeholder:"TIME"`
 	PeerTime   time.Duration `help:"Limit on schedulers that end by themselves (default: the budget)." placeholder:"TIME"`
 	PeerMemory int64         `help:"Limit on their memory, in MiB (default: 6144)." placeholder:"MIB"`

@@ -28,7 +28,7 @@ type explanation struct {
 	// says why not, and all else is about Nearest.
 	InSpace bool     `json:"in_space"`
 	Foreign []string `json:"foreign,omitempty"`
-	// Besides is what was decided that loop nest and costs say nothing of.
+	// Besides is what was decided that no loop nest says.
 	Besides []string `json:"besides,omitempty"`
 	Nearest string   `json:"nearest"` // as directives
 	// Costs are what the model says, first of the schedule or the nearest one.
@@ -183,7 +183,7 @@ func (e *explanation) print(file string, f *featured, s *space.State) error {
 	if e.InSpace {
 		fmt.Printf("%s is in the space.\n\n%s\n", file, s)
 		if len(e.Besides) > 0 {
-			fmt.Printf("Decided besides, which loop nest and costs say nothing of:\n  %s\n\n", strings.Join(e.Besides, "\n  "))
+			fmt.Printf("Decided besides, which no loop nest says:\n  %s\n\n", strings.Join(e.Besides, "\n  "))
 		}
 	} else {
 		fmt.Printf("%s is not in the space:\n", file)

@@ -91,7 +91,7 @@ func (c *scheduleFlags) load(g *globals) (*featured, error) {
 		}
 		if state := a.decided(searched); state != nil {
 			if more := besides(state); len(more) > 0 {
-				fmt.Fprintf(os.Stderr, "protuner: %s has what features say nothing of: %s\n", c.Schedule, strings.Join(more, "; "))
+				fmt.Fprintf(os.Stderr, "protuner: %s has what no loop nest says: %s\n", c.Schedule, strings.Join(more, "; "))
 			}
 			return featuresOf(gen, state), nil
 		}
@@ -194,8 +194,7 @@ func (a *asked) decided(sp *space.Space) *space.State {
 	return state
 }
 
-// besides is what was decided that is no part of the loop nest, which is all that features
-// are of.
+// besides is what was decided that no loop nest says.
 func besides(s *space.State) []string {
 	var out []string
 	for _, d := range s.Trace() {

@@ -76,17 +76,18 @@ func (p *Progress) status(text string) {
 // Events are what a run reports to.
 func (p *Progress) Events() tune.Events {
 	phases := map[string]string{
-		"describing": "compiling and describing the Generator",
-		"reference":  "computing the reference",
-		"seeds":      "asking the other schedulers",
-		"modelling":  "asking the model",
-		"checking":   "comparing results with the reference's",
-		"searching":  "searching",
-		"racing":     "racing the finalists",
-		"building":   "building the winner ahead of time",
-		"baselines":  "making the baselines",
-		"final race": "final race in fresh processes",
-		"writing":    "writing files",
+		"describing":   "compiling and describing the Generator",
+		"reference":    "computing the reference",
+		"seeds":        "asking the other schedulers",
+		"modelling":    "asking the model",
+		"checking":     "comparing results with the reference's",
+		"searching":    "searching",
+		"racing":       "racing the finalists",
+		"specializing": "racing the best with and without a version for the estimated sizes",
+		"building":     "building the winner ahead of time",
+		"baselines":    "making the baselines",
+		"final race":   "final race in fresh processes",
+		"writing":      "writing files",
 	}
 	return tune.Events{
 		Phase: func(name string) { p.line("%s", phases[name]) },

@@ -108,8 +108,8 @@ type Options struct {
 	SliceLeast int64
 
 	// Sized lets complete states have a version for the estimated sizes (see Sizable). Who
-	// hands such a schedule out must be able to check it at another size. Default false. Not
-	// in Adams et al.; no action leads there.
+	// hands such a schedule out must check what computes the other sizes as well. Default
+	// false. Not in Adams et al.; no action leads there.
 	Sized bool
 
 	// RoundTasks adds tasks that cover powers of two of iterations. The paper's

@@ -151,7 +151,8 @@ func (o Options) asksModel() bool { return search.IsModel(o.Search) }
 // Events tell how a run goes. Any function may be nil. They are called from one
 // goroutine at a time and must not block.
 type Events struct {
-	// Phase begins: describing, reference, searching, racing, baselines, writing.
+	// Phase begins: describing, reference, seeds, modelling, searching, checking, racing,
+	// specializing, building, baselines, final race, writing.
 	Phase func(name string)
 	// Note says something a user should know, once.
 	Note func(text string)
