@@ -30,7 +30,7 @@ func main() {
 	flag.Parse()
 	o := bench.Defaults()
 	o.Apps, o.Methods = strings.Split(*apps, ","), []string{timed, asked}
-	o.Divide, o.Seed, o.Budget = 10, *seed, 10*time.Minute
+	o.Divide, o.Seed, o.Budget, o.PeerTime = 10, *seed, 10*time.Minute, 30*time.Minute
 	_, s := claim.Bench(claim.Context(), o, "", *dir)
 	alone := claim.Method(s, asked)
 	slowest := math.Inf(1)

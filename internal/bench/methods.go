@@ -34,6 +34,11 @@ type made struct {
 	measured    int
 }
 
+// remark adds to the note.
+func (m *made) remark(format string, args ...any) {
+	m.note = strings.TrimPrefix(m.note+"; "+fmt.Sprintf(format, args...), "; ")
+}
+
 // parseMethods reads all of them; the error names the first that there is none of.
 func parseMethods(names []string) ([]method, error) {
 	var out []method

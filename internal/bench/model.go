@@ -2,10 +2,8 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -91,12 +89,15 @@ func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
 }
 
 // predicted asks only the model, as `tune --measure=false` does; ProTuner's cost+real
-// also times what its trees find. A search that has a time for each root is given no
-// other, unless it is run again and again; greedy and beam end by themselves or at the
-// peers' limit; all others take the budget. The space is Adams et al.'s.
+// also times what its trees find, in all for the peers' limit: large pipelines compile for
+// so long that it would take hours, whatever its time for each root is divided by. A search
+// that has a time for each root is given no other, unless it is run again and again; greedy
+// and beam end by themselves or at the peers' limit; all others take the budget. The space
+// is Adams et al.'s.
 func predicted(p plan) method {
 	return method{random: p.name != "beam" && p.name != "greedy", alone: true, make: func(ctx context.Context, j *job) (*made, error) {
 		timer := j.stage.timer()
+		timer.Limit = j.limits.Time
 		s, err := p.searcher(j.o.Divide, timer.Choose)
 		if err != nil {
 			return nil, err
@@ -113,11 +114,18 @@ func predicted(p plan) method {
 		if limit := p.budget(j).Time; r.Fallback && p.ends() {
 			return nil, &bridge.LimitError{Limit: "time", Value: limit.String()}
 		}
-		m, err := j.handOver(ctx, append([]search.Solution{r.Solution}, r.Top...), modelKeep)
+		last, err := timer.Last(ctx, r.Solution)
+		if err != nil {
+			return nil, err
+		}
+		m, err := j.handOver(ctx, append([]search.Solution{last}, r.Top...), modelKeep)
 		if err != nil {
 			return nil, err
 		}
 		m.evaluations, m.measured = r.Evaluations, len(timer.Known)
+		if timer.Untimed > 0 {
+			m.remark("the last %d of %d roots were not timed: %v of timing were over", timer.Untimed, len(r.Roots), timer.Limit)
+		}
 		if o, tree := p.options(j.o.Divide); tree {
 			m.roots, m.greedy = len(r.Roots), wonGreedily(r.Roots, o.Greedy)
 		}
@@ -218,7 +226,7 @@ func beams(n int) method {
 			m.evaluations += r.Evaluations
 		}
 		if late > 0 {
-			m.note = strings.TrimPrefix(fmt.Sprintf("%s; %d of %d beams were not done in %v", m.note, late, n, limit.Time), "; ")
+			m.remark("%d of %d beams were not done in %v", late, n, limit.Time)
 		}
 		return m, nil
 	}}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,9 @@ import (
 
 // tiny is a comparison that takes some seconds.
 func tiny(t *testing.T) Options {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
 	o := Defaults()
 	o.Out, o.AppsDir = t.TempDir(), "testdata/apps"
 	o.Apps = []string{"tiny_blur", "broken", "tiny_layer"}
@@ -114,5 +118,24 @@ func TestRunAndResume(t *testing.T) {
 	}
 	if slices.ContainsFunc(again.made, func(m string) bool { return !strings.HasPrefix(m, "broken") }) {
 		t.Errorf("made again: %v", again.made)
+	}
+}
+
+// What times at its roots does so for the peers' limit and then leaves it to the model.
+func TestTimingAtRootsHasTheLimit(t *testing.T) {
+	o := tiny(t)
+	o.Apps, o.Methods = []string{"tiny_blur"}, []string{"protuner:mcts_cost+real_1s"}
+	o.Divide, o.PeerTime = 10, 10*time.Nanosecond
+	if err := Run(t.Context(), o, "", "test", Events{}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(t.Context(), o.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.Entries[0]
+	rest := fmt.Sprintf("the last %d of %d roots were not timed: 1ns of timing were over", e.Roots-1, e.Roots)
+	if e.Status != measure.OK.String() || !e.Checked || e.Measured == 0 || e.Roots < 2 || !strings.Contains(e.Note, rest) {
+		t.Errorf("%s %s, checked %v, %d timed at %d roots, note %q", e.Status, e.Message, e.Checked, e.Measured, e.Roots, e.Note)
 	}
 }

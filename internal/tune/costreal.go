@@ -20,15 +20,58 @@ type RootTimer struct {
 	Store func(context.Context, search.Candidate, measure.Result) error
 	Width int // schedules measured at once
 	Most  int // how many more may be measured
+	// Limit, if above 0, is how long it may measure in all. Roots after that are decided by
+	// the predicted cost; Untimed counts them.
+	Limit   time.Duration
+	Untimed int
 	// Known are seconds by the schedule's hash, infinite where it failed.
 	Known map[uint64]float64
 	Name  string // the search's, for where candidates come from
+
+	spent  time.Duration
+	chosen search.Solution // by its time, the last one
 }
 
 // Choose implements search.MCTSOptions.Choose. Where none of them ran, or none may be
 // measured any more, the one of the lowest predicted cost is taken. The error is Store's
 // or that of the context's end.
 func (c *RootTimer) Choose(ctx context.Context, best []search.Solution) (int, error) {
+	if c.Limit > 0 && c.spent >= c.Limit {
+		c.Untimed++
+		return cheapest(best), nil
+	}
+	start := time.Now()
+	i, err := c.time(ctx, best)
+	c.spent += time.Since(start)
+	if err == nil && !math.IsInf(c.Seconds(best[i]), 1) {
+		c.chosen = best[i]
+	}
+	return i, err
+}
+
+// Last is what to take of a search that ended with a solution: where roots were not timed
+// any more, the faster of that one and of what was chosen by its time last.
+func (c *RootTimer) Last(ctx context.Context, found search.Solution) (search.Solution, error) {
+	if c.Untimed == 0 || c.chosen.Node == nil {
+		return found, nil
+	}
+	both := []search.Solution{found, c.chosen}
+	i, err := c.time(ctx, both)
+	return both[i], err
+}
+
+func cheapest(of []search.Solution) int {
+	first := 0
+	for i, x := range of {
+		if x.Cost < of[first].Cost {
+			first = i
+		}
+	}
+	return first
+}
+
+// time measures those of the solutions that were not and finds the fastest.
+func (c *RootTimer) time(ctx context.Context, best []search.Solution) (int, error) {
 	candidates := search.Candidates(best, c.Name)
 	var fresh []search.Candidate
 	for _, x := range candidates {

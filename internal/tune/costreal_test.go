@@ -104,6 +104,35 @@ func TestTheFastestMovesTheRoot(t *testing.T) {
 	}
 }
 
+// Once its time is over roots are decided by the model, and what was fast is not given up.
+func TestTimingIsOver(t *testing.T) {
+	_, found := solutions(t, 5)
+	for name, c := range map[string]struct {
+		end, want int // by place: what the search ended with, and what is taken
+		measured  int
+	}{
+		"the last found is faster": {4, 4, 3},
+		"what was timed is faster": {3, 1, 3},
+		"the last found fails":     {2, 1, 3},
+		"it is what was timed":     {1, 1, 2},
+	} {
+		clock := newClock(found, 3, 2, 0, 4, 1)
+		real := &RootTimer{Measure: clock.measure, Width: 2, Most: 9, Limit: time.Nanosecond, Known: map[uint64]float64{}, Name: "test"}
+		if got, err := real.Choose(t.Context(), found[:2]); got != 1 || err != nil {
+			t.Fatalf("%s: chose %d, %v", name, got, err)
+		}
+		if last, err := real.Last(t.Context(), found[3]); last.Cost != found[3].Cost || err != nil {
+			t.Errorf("%s: took %v, %v though all roots were timed", name, last.Cost, err)
+		}
+		if got, err := real.Choose(t.Context(), []search.Solution{found[4], found[2], found[3]}); got != 1 || err != nil || len(clock.times) != 2 || real.Untimed != 1 {
+			t.Errorf("%s: chose %d, %v after %d measured, %d roots untimed", name, got, err, len(clock.times), real.Untimed)
+		}
+		if last, err := real.Last(t.Context(), found[c.end]); last.Cost != found[c.want].Cost || err != nil || len(clock.times) != c.measured {
+			t.Errorf("%s: took %v, %v with %d measured", name, last.Cost, err, len(clock.times))
+		}
+	}
+}
+
 // What cannot be stored, and the context's end, end the search.
 func TestChoosingFails(t *testing.T) {
 	_, found := solutions(t, 2)
