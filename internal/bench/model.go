@@ -187,7 +187,8 @@ func wonGreedily(roots []search.Root, greedy int) int {
 
 // beams is so many beam searches at once, ProTuner's fair rival (section 5): the
 // first as it is, the others with the random dropout of Adams2019, without which all
-// would find the same.
+// would find the same. All together have the peers' limit: where there are fewer cores than
+// beams, those whose turn does not come, or that are not done by then, found nothing.
 func beams(n int) method {
 	return method{random: true, alone: true, make: func(ctx context.Context, j *job) (*made, error) {
 		problem, err := j.stage.problem()
@@ -199,14 +200,15 @@ func beams(n int) method {
 		results := make([]search.Result, n)
 		var group errgroup.Group
 		group.SetLimit(j.o.Threads)
-		limit := search.Budget{Time: j.limits.Time}
+		ends := time.Now().Add(j.limits.Time)
 		for i := range n {
 			group.Go(func() (err error) {
 				o := search.BeamDefaults()
 				if i > 0 {
 					o.Dropout = 50
 				}
-				results[i], err = search.NewBeam(o).Search(ctx, problem, limit, j.seed*1000+int64(i))
+				left := search.Budget{Time: max(1, time.Until(ends))}
+				results[i], err = search.NewBeam(o).Search(ctx, problem, left, j.seed*1000+int64(i))
 				return err
 			})
 		}
@@ -215,7 +217,7 @@ func beams(n int) method {
 		}
 		found, late := together(results)
 		if len(found) == 0 {
-			return nil, &bridge.LimitError{Limit: "time", Value: limit.Time.String()}
+			return nil, &bridge.LimitError{Limit: "time", Value: j.limits.Time.String()}
 		}
 		// Where the cheapest does not work, each of the other beams may have another.
 		m, err := j.handOver(ctx, found, n)
@@ -226,7 +228,7 @@ func beams(n int) method {
 			m.evaluations += r.Evaluations
 		}
 		if late > 0 {
-			m.remark("%d of %d beams were not done in %v", late, n, limit.Time)
+			m.remark("%d of %d beams were not done in %v", late, n, j.limits.Time)
 		}
 		return m, nil
 	}}
