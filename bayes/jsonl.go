@@ -25,10 +25,10 @@ type JSONLines struct {
 func OpenJSONLines(path string) (*JSONLines, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("trial store: %w", err)
+		return nil, fmt.Errorf("trial store: %w; name another file", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("trial store %s: another process holds it: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("trial store %s: another process holds it: %w; name another file", path, err), f.Close())
 	}
 	return &JSONLines{f: f}, nil
 }
@@ -44,7 +44,7 @@ func (s *JSONLines) Begin(_ context.Context, h Header) (Header, []Record, error)
 		return h, nil, err
 	}
 	if n := min(len(rest), len(headerStart)); stored == nil && !bytes.Equal(rest[:n], headerStart[:n]) {
-		return h, nil, fmt.Errorf("trial store %s: this is no store of trials; name another file (it was left as it was)", s.f.Name())
+		return h, nil, fmt.Errorf("trial store %s: %w; name another file", s.f.Name(), errNotOurs)
 	}
 	s.end = end
 	if err := s.cut(); err != nil {

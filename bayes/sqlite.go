@@ -18,6 +18,7 @@ type SQLite struct {
 }
 
 const schema = `
+PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS study (
 	name   TEXT PRIMARY KEY,
 	header TEXT NOT NULL
@@ -32,20 +33,39 @@ CREATE TABLE IF NOT EXISTS trial (
 	PRIMARY KEY (study, id)
 ) STRICT;`
 
-// OpenSQLite opens or creates the database and the study of that name in it.
-// The columns status, value and config are for queries; record is the truth.
+// foreign says whether a database is another program's: it has tables, and not our first
+// one, after which a killed process may have made no other.
+const foreign = `SELECT count(*) > 0 AND (SELECT group_concat(name) FROM pragma_table_info('study')) IS NOT 'name,header'
+	FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`
+
+// OpenSQLite opens or creates the database and the study of that name in it. A file of
+// another program's is refused and left as it was. The columns status, value and config
+// are for queries; record is the truth.
 func OpenSQLite(ctx context.Context, path, study string) (*SQLite, error) {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
+		"?_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("trial store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return nil, errors.Join(fmt.Errorf("trial store %s: %w", path, err), db.Close())
+	if err := makeOurs(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("trial store %s: %w; name another file", path, err), db.Close())
 	}
 	return &SQLite{db: db, study: study}, nil
+}
+
+// makeOurs changes nothing, not even the journal's mode, before it is known whose it is.
+func makeOurs(ctx context.Context, db *sql.DB) error {
+	var others bool
+	if err := db.QueryRowContext(ctx, foreign).Scan(&others); err != nil {
+		return err
+	}
+	if others {
+		return errNotOurs
+	}
+	_, err := db.ExecContext(ctx, schema)
+	return err
 }
 
 // Begin implements Store.

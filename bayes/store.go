@@ -40,6 +40,9 @@ type Store interface {
 // another space or other options.
 var ErrMismatch = errors.New("the stored study is another one")
 
+// errNotOurs refuses a file that something else made.
+var errNotOurs = errors.New("this is no store of trials, and was left as it was")
+
 func (h Header) match(stored Header) error {
 	switch {
 	case stored.Version != h.Version:

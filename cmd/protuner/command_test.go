@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
@@ -142,6 +143,8 @@ func TestBadUsage(t *testing.T) {
 		"a negative budget":    {[]string{"tune", small, "--budget=-1m"}, "a budget of -1m0s"},
 		"negative trials":      {[]string{"tune", small, "--trials=-1"}, "-1 trials cannot be"},
 		"negative threads":     {[]string{"tune", small, "--threads=-1"}, "-1 threads"},
+		"a negative tolerance": {[]string{"tune", small, "--int-tolerance=-1"}, "a tolerance is negative"},
+		"checked with one":     {[]string{"check", small, "--schedule", notes, "--int-tolerance=-1"}, "a tolerance is negative"},
 		"an unknown search":    {[]string{"tune", small, "--search", "psychic"}, `there is no search "psychic"; choose one of`},
 		"an unknown baseline":  {[]string{"tune", small, "--baseline", "adam"}, `there is no baseline "adam"; choose of own, adams2019`},
 		"an unknown seed":      {[]string{"tune", small, "--seeds", "adam"}, `there is no seed "adam"; choose of own, adams2019`},
@@ -180,6 +183,20 @@ func TestBadUsage(t *testing.T) {
 	}
 	if o := execute(t, dir, "tune", "--help"); o.code != exitDone || !strings.Contains(o.out, "--budget") {
 		t.Errorf("--help: code %d, %s", o.code, o.words)
+	}
+}
+
+// A tolerance that is given holds for every element; without one the protocol's stay.
+func TestToleranceIsSet(t *testing.T) {
+	plain := tune.Defaults().Protocol
+	given := plain
+	given.Integer, given.IntegerShare = 2, 1
+	for tolerance, want := range map[int64]measure.Protocol{0: plain, 2: given} {
+		o := tune.Defaults()
+		workFlags{IntTolerance: tolerance}.set(&o)
+		if o.Protocol != want {
+			t.Errorf("--int-tolerance %d: %+v", tolerance, o.Protocol)
+		}
 	}
 }
 

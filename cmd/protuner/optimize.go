@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -178,7 +179,7 @@ func (c *optimizeCmd) open(ctx context.Context, sc *space.Scenario) (*bayes.Stud
 		store, err = bayes.OpenSQLite(ctx, c.DB, c.Study)
 	}
 	if err != nil {
-		return nil, badInputf("%w; name another file with --db", err)
+		return nil, badInputf("--db: %w", err)
 	}
 	study, err := bayes.Open(ctx, sc.Space, o, store)
 	if err == nil {
@@ -214,7 +215,7 @@ func (c *optimizeCmd) search(ctx context.Context, study *bayes.Study, e *program
 		o.Deadline = time.Now().Add(c.Budget)
 	}
 	known := study.Trials()
-	r := report.Result{Study: c.Study, Method: c.Method, Objective: sc.Objective}
+	r := report.Result{Study: c.Study, Method: c.Method, Objective: cmp.Or(c.Field, sc.Objective)}
 	for _, t := range known {
 		if t.Outcome.Status != bayes.Pending {
 			r.Earlier++

@@ -52,7 +52,7 @@ type workFlags struct {
 
 func (f workFlags) set(o *tune.Options) {
 	o.Inputs = f.Input
-	if f.IntTolerance > 0 {
+	if f.IntTolerance != 0 {
 		o.Protocol.Integer, o.Protocol.IntegerShare = f.IntTolerance, 1
 	}
 	if f.Threads != 0 {
@@ -75,10 +75,10 @@ type tuneCmd struct {
 	Out            string        `short:"o" help:"Folder for the winner's library, header, .schedule.h, registration and report." placeholder:"DIR"`
 	Function       string        `short:"f" help:"Name of the function in what is written (default: the Generator's)." placeholder:"NAME"`
 	Emit           []string      `short:"e" help:"Halide's own -e words for further outputs." placeholder:"WORD,..."`
-	Seeds          []string      `help:"Whose schedules the search begins with: own, adams2019, mullapudi2016, li2018, earlier (what the database holds of this Generator at other sizes); none to begin from nothing." default:"own,adams2019,mullapudi2016,li2018,earlier"`
+	Seeds          []string      `help:"Whose schedules the search begins with: own, adams2019, mullapudi2016, li2018, earlier (what the database holds of this Generator at other sizes, with other parameters or on other machines); none to begin from nothing." default:"own,adams2019,mullapudi2016,li2018,earlier"`
 	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
-	BaselineTime   time.Duration `help:"Limit on making each baseline." default:"2m"`
-	BaselineMemory int64         `help:"Limit on the memory of making each baseline, in MiB." default:"6144" placeholder:"MIB"`
+	BaselineTime   time.Duration `help:"Limit on making each baseline, and each seed where that is less than an eighth of the budget." default:"2m"`
+	BaselineMemory int64         `help:"Limit on the memory of making each baseline or seed, in MiB." default:"6144" placeholder:"MIB"`
 	workFlags
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }

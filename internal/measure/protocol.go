@@ -114,7 +114,7 @@ func (p Protocol) Validate() error {
 	case p.Patience <= 0 || p.FirstLimit <= 0:
 		return errors.New("a run needs time to run in")
 	case p.Relative < 0 || p.Absolute < 0 || p.Integer < 0 || p.IntegerRelative < 0 || p.IntegerShare < 0 || p.Stray < 0:
-		return errors.New("a tolerance is negative")
+		return errors.New("a tolerance is negative; give 0 or more")
 	}
 	return nil
 }
