@@ -247,6 +247,9 @@ const runner = "testdata/run.cpp"
 // program builds the app with its own schedule into a program that runs it on files.
 // It is kept in protuner's cache until the Generator's program changes.
 func program(t *testing.T, app string, params []bridge.Param) string {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
 	halide, err := halideDir()
 	if err != nil {
 		t.Fatal(err)

@@ -151,7 +151,7 @@ func TestPermutationOfOneElement(t *testing.T) {
 	}
 }
 
-func TestWarmStartHelps(t *testing.T) {
+func TestImportedTrialsCountAsInitial(t *testing.T) {
 	ctx := context.Background()
 	p := all(t)[0]
 	cold := play(t, p, small(t, "default"), nil, 40)
@@ -409,8 +409,8 @@ func TestSearchBeatsRandom(t *testing.T) {
 	}
 }
 
-// TestFeasibilityIsLearned: with the model of hidden constraints fewer
-// suggestions fail than without.
+// TestFeasibilityIsLearned: with the model of hidden constraints at most half as many
+// suggestions fail as without it, where enough do to tell.
 func TestFeasibilityIsLearned(t *testing.T) {
 	p := all(t)[4]
 	failed := func(o bayes.Options) (n int) {
@@ -426,7 +426,7 @@ func TestFeasibilityIsLearned(t *testing.T) {
 	}
 	with, without := small(t, "default"), small(t, "default")
 	without.Feasibility.Off = true
-	if a, b := failed(with), failed(without); a*2 > b {
+	if a, b := failed(with), failed(without); b < 10 || a*2 > b {
 		t.Errorf("%d of 90 fail with the model, %d without", a, b)
 	}
 }

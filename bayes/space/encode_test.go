@@ -41,35 +41,43 @@ func distanceOrders(m space.Metric, a, b []int) float64 {
 	return d
 }
 
+// orders is the space of orders of n elements, and the semimetric as its columns say it.
+func orders(t *testing.T, m space.Metric, n int) (*space.Space, func(a, b space.Point) float64) {
+	t.Helper()
+	s, err := space.New([]space.Param{{Name: "p", Type: space.Permutation, Size: n, Metric: m}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Kendall's double sum counts each pair twice; Spearman's columns are over n.
+	scale := map[space.Metric]float64{space.Spearman: float64(n * n), space.Kendall: 2, space.Hamming: 1, space.Naive: 1}[m]
+	enc := s.Encoder(space.EncodeOptions{})
+	return s, func(a, b space.Point) float64 {
+		ea, eb := enc.Encode(nil, a), enc.Encode(nil, b)
+		d := 0.0
+		for c, col := range enc.Columns() {
+			switch {
+			case !col.Equal:
+				d += (ea[c] - eb[c]) * (ea[c] - eb[c])
+			case ea[c] != eb[c]:
+				d++
+			}
+		}
+		return d * scale
+	}
+}
+
 // TestPermutationEncodings checks that the squared distance of the encodings
 // is proportional to each semimetric of paper section 4.1.
 func TestPermutationEncodings(t *testing.T) {
-	const n = 6
 	rng := rand.New(rand.NewSource(1))
-	// Kendall's double sum counts each pair twice; Spearman's columns are over n.
-	scale := map[space.Metric]float64{space.Spearman: n * n, space.Kendall: 2, space.Hamming: 1, space.Naive: 1}
-	for m, k := range scale {
-		s, err := space.New([]space.Param{{Name: "p", Type: space.Permutation, Size: n, Metric: m}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enc := s.Encoder(space.EncodeOptions{})
+	for _, m := range []space.Metric{space.Spearman, space.Kendall, space.Hamming, space.Naive} {
+		s, distance := orders(t, m, 6)
 		for range 200 {
 			a, _ := s.Sample(rng)
 			b, _ := s.Sample(rng)
-			ea, eb := enc.Encode(nil, a), enc.Encode(nil, b)
-			d := 0.0
-			for c, col := range enc.Columns() {
-				switch {
-				case !col.Equal:
-					d += (ea[c] - eb[c]) * (ea[c] - eb[c])
-				case ea[c] != eb[c]:
-					d++
-				}
-			}
-			want := distanceOrders(m, s.Config(a).Order("p"), s.Config(b).Order("p"))
-			if math.Abs(d*k-want) > 1e-9 {
-				t.Fatalf("%v of %v and %v: columns say %v, definition %v", m, a, b, d*k, want)
+			got, want := distance(a, b), distanceOrders(m, s.Config(a).Order("p"), s.Config(b).Order("p"))
+			if math.Abs(got-want) > 1e-9 {
+				t.Fatalf("%v of %v and %v: columns say %v, definition %v", m, a, b, got, want)
 			}
 		}
 	}
@@ -79,8 +87,17 @@ func TestPermutationEncodings(t *testing.T) {
 func TestPaperFigure3(t *testing.T) {
 	a, b := []int{0, 1, 2, 3}, []int{1, 3, 2, 0}
 	for m, want := range map[space.Metric]float64{space.Kendall: 8, space.Spearman: 14, space.Hamming: 3, space.Naive: 1} {
-		if got := distanceOrders(m, a, b); got != want {
-			t.Errorf("%v: %v, want %v", m, got, want)
+		s, distance := orders(t, m, len(a))
+		var points []space.Point
+		for _, order := range [][]int{a, b} {
+			c, err := s.Parse(map[string]any{"p": order})
+			if err != nil {
+				t.Fatal(err)
+			}
+			points = append(points, c.Point())
+		}
+		if got, defined := distance(points[0], points[1]), distanceOrders(m, a, b); math.Abs(got-want) > 1e-9 || defined != want {
+			t.Errorf("%v: columns say %v, definition %v, the paper %v", m, got, defined, want)
 		}
 	}
 }

@@ -562,3 +562,41 @@ func BenchmarkSample(b *testing.B) {
 		}
 	}
 }
+
+// TestFingerprint: what makes another space, or another distance in it, is told apart, since
+// stored trials are not taken over; the default is no part of it.
+func TestFingerprint(t *testing.T) {
+	constraints := []string{"tile <= n"}
+	params := func() []space.Param {
+		return []space.Param{
+			powers("tile", 1, 32), {Name: "n", Type: space.Integer, Min: 1, Max: 8, Default: 4},
+			{Name: "p", Type: space.Permutation, Size: 3, Metric: space.Kendall},
+		}
+	}
+	first := mustNew(t, params(), constraints...).Fingerprint()
+	for name, c := range map[string]struct {
+		change      func(p []space.Param)
+		constraints []string
+		same        bool
+	}{
+		"nothing":                 {func([]space.Param) {}, constraints, true},
+		"another default":         {func(p []space.Param) { p[1].Default = 5 }, constraints, true},
+		"no default":              {func(p []space.Param) { p[1].Default = nil }, constraints, true},
+		"values in another order": {func(p []space.Param) { slices.Reverse(p[0].Values) }, constraints, true},
+		"another constraint":      {func([]space.Param) {}, []string{"tile < n"}, false},
+		"one constraint more":     {func([]space.Param) {}, append([]string{"p_0 != 1"}, constraints...), false},
+		"no constraint":           {func([]space.Param) {}, nil, false},
+		"without logarithms":      {func(p []space.Param) { p[0].Log = false }, constraints, false},
+		"another metric":          {func(p []space.Param) { p[2].Metric = space.Hamming }, constraints, false},
+		"another range":           {func(p []space.Param) { p[1].Max = 9 }, constraints, false},
+		"another value":           {func(p []space.Param) { p[0].Values[0] = 3 }, constraints, false},
+		"another name":            {func(p []space.Param) { p[2].Name = "q" }, constraints, false},
+		"another order of them":   {slices.Reverse[[]space.Param], constraints, false},
+	} {
+		p := params()
+		c.change(p)
+		if got := mustNew(t, p, c.constraints...).Fingerprint(); (got == first) != c.same {
+			t.Errorf("%s: the fingerprint is the same: %t", name, got == first)
+		}
+	}
+}

@@ -93,6 +93,9 @@ func TestTheLastRunIsMeasured(t *testing.T) {
 // What a stopped run has left is not known to the next; a run that ended is not run again;
 // one of something else is refused.
 func TestTunedOnceAndAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
 	o := tune.Defaults()
 	o.Generator.Path = filepath.Join("..", "..", "internal", "bench", "testdata", "apps", "tiny_blur", "tiny_blur_generator.cpp")
 	o.Search, o.Trials, o.Finalists, o.Seeds, o.Baselines = "random", 2, 1, nil, nil

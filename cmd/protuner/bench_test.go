@@ -42,6 +42,9 @@ func TestBenchRefusesBadInput(t *testing.T) {
 // Two tiny applications from one end to the other: a run, the same command again, its
 // report, other options, and the run beside itself.
 func TestBenchRunReportCompare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
 	dir := t.TempDir()
 	args := []string{"bench", "run", "--apps", "tiny_blur", "--apps-dir", tinyApps, "--methods", "expert", "--layers", "1",
 		"--max-rounds", "3", "--race-time", "5s", "--out", "results", "--json"}

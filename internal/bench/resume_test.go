@@ -122,25 +122,30 @@ func stub(t *testing.T, script string) *bridge.Generator {
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	halide := &bridge.Halide{Plugins: map[string]string{"mullapudi2016": "plugin"}}
+	halide := &bridge.Halide{Plugins: map[string]string{"adams2019": "plugin", "mullapudi2016": "plugin"}}
 	return &bridge.Generator{Binary: file, Name: "stub", Toolchain: &bridge.Toolchain{Halide: halide}}
 }
 
 // Where nothing that a loop tries comes to anything, it says why, and that the budget is over
 // only where nothing else is to say.
 func TestLoopsSayWhatFailed(t *testing.T) {
-	for script, want := range map[string]string{
-		"echo cannot split >&2; exit 3": "build_failed its scheduler failed: exit status 3: cannot split",
-		"exec sleep 60":                 "timed_out stopped at its limit of 300ms of time",
+	for script, c := range map[string]struct {
+		loop   func(context.Context, *job) (*made, error)
+		budget time.Duration
+		want   string
+	}{
+		// One sample ends the loop, not the budget.
+		"echo cannot split >&2; exit 3": {adamsLoop(1, false), 10 * time.Second, "build_failed its scheduler failed: exit status 3: cannot split"},
+		"exec sleep 60":                 {mullapudiLoop, 300 * time.Millisecond, "timed_out stopped at its limit of 300ms of time"},
 	} {
 		j := &job{
 			o: Options{Threads: 2}, part: &part{of: 1}, gen: stub(t, script), dir: t.TempDir(),
-			budget: 300 * time.Millisecond, limits: bridge.Limits{Memory: 1 << 30},
+			budget: c.budget, limits: bridge.Limits{Memory: 1 << 30},
 		}
-		_, err := mullapudiLoop(t.Context(), j)
+		_, err := c.loop(t.Context(), j)
 		status, message := failure(err)
-		if got := status.String() + " " + message; got != want {
-			t.Errorf("%s: got %q, want %q", script, got, want)
+		if got := status.String() + " " + message; got != c.want {
+			t.Errorf("%s: got %q, want %q", script, got, c.want)
 		}
 	}
 }

@@ -197,7 +197,12 @@ func fakeGenerator(t *testing.T, fault string) (*Generator, func()) {
 	t.Setenv(pidVariable, pid)
 	// Nothing that is compiled here is ever run, so anything that succeeds may compile it.
 	tools := &Toolchain{Halide: &Halide{Version: "0.0.0", Lib: "/nowhere"}, Cache: Cache{t.TempDir()}, Compiler: "true", Linker: "ld"}
-	g := &Generator{Binary: self, Name: "fake", Toolchain: tools, plugin: "/nowhere.so", limits: sessionLimits{answer: 2 * time.Second, end: 500 * time.Millisecond}}
+	limits := sessionLimits{answer: time.Minute, end: 500 * time.Millisecond}
+	switch fault {
+	case "hang", "hang after hello", "flood words": // which nothing else ends
+		limits.answer = 2 * time.Second
+	}
+	g := &Generator{Binary: self, Name: "fake", Toolchain: tools, plugin: "/nowhere.so", limits: limits}
 	return g, func() {
 		text, err := os.ReadFile(pid)
 		if err != nil {
@@ -234,7 +239,7 @@ func TestMisbehavingGeneratorsAreNamed(t *testing.T) {
 			_, err := g.describe(t.Context(), nil)
 			var ge *GeneratorError
 			if !errors.As(err, &ge) || !strings.HasPrefix(err.Error(), want) {
-				t.Fatalf("got %v, want a GeneratorError that begins with %q", strings.SplitN(err.Error(), "\n", 2)[0], want)
+				t.Fatalf("got %v, want a GeneratorError that begins with %q", strings.SplitN(fmt.Sprint(err), "\n", 2)[0], want)
 			}
 			if len(ge.Words) > tailBytes {
 				t.Errorf("%d bytes of words were kept", len(ge.Words))

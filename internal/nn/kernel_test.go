@@ -24,6 +24,9 @@ var kernels = map[string]kernel{"scalar": evaluate}
 
 // Vector code and its scalar twin agree to the last bit: 0 ulp.
 func TestKernelsAgree(t *testing.T) {
+	if len(kernels) == 1 {
+		t.Skip("this processor has no vector code: there is nothing to compare")
+	}
 	rng := rand.New(rand.NewSource(1))
 	for seed := range int64(20) {
 		w := made(seed)

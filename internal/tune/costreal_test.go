@@ -133,6 +133,24 @@ func TestTimingIsOver(t *testing.T) {
 	}
 }
 
+// Where nothing that was timed ever worked, what the search ended with is taken as it is, and
+// no time is spent on it.
+func TestNothingThatWasTimedWorked(t *testing.T) {
+	_, found := solutions(t, 3)
+	clock := newClock(found, 0, 0, 1)
+	real := &RootTimer{Measure: clock.measure, Width: 2, Most: 9, Limit: time.Nanosecond, Known: map[uint64]float64{}, Name: "test"}
+	for call := range 3 { // the first alone is timed
+		if got, err := real.Choose(t.Context(), found[:2]); got != 0 || err != nil {
+			t.Fatalf("call %d: chose %d, %v", call, got, err)
+		}
+	}
+	for _, end := range found {
+		if last, err := real.Last(t.Context(), end); last.Cost != end.Cost || err != nil || len(clock.times) != 2 || real.Untimed != 2 {
+			t.Errorf("took %v, not %v, %v with %d measured, %d roots untimed", last.Cost, end.Cost, err, len(clock.times), real.Untimed)
+		}
+	}
+}
+
 // What cannot be stored, and the context's end, end the search.
 func TestChoosingFails(t *testing.T) {
 	_, found := solutions(t, 2)

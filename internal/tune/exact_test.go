@@ -40,7 +40,10 @@ func TestFactoredSumsAreRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(tu.spaces) != 3 {
-		t.Skipf("Halide %s has no space of factored sums", tu.pipe.Halide)
+		if strings.HasPrefix(tu.pipe.Halide, "19.") {
+			t.Skipf("Halide %s has no space of factored sums", tu.pipe.Halide)
+		}
+		t.Fatalf("%d spaces with Halide %s", len(tu.spaces), tu.pipe.Halide)
 	}
 	factored := tu.spaces[2]
 	structure := schedule.Schedule{Directives: factored.Structure()}.String()

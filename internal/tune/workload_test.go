@@ -1,0 +1,90 @@
+package tune
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+)
+
+// work is what a workload is made of.
+type work struct {
+	o      Options
+	g      *bridge.Generator
+	p      *pipeline.Pipeline
+	inputs []bridge.Input
+}
+
+// What changes a schedule's time makes another key, and nothing else does: times under one
+// key are compared.
+func TestKeysTellWorkloadsApart(t *testing.T) {
+	dir := t.TempDir()
+	fill := func(name, content string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "raw:" + path
+	}
+	made := func() *work {
+		t.Helper()
+		factor := bridge.Scalar(2)
+		return &work{
+			valid(),
+			&bridge.Generator{
+				Name: "harris", Params: []bridge.Param{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
+				Toolchain: &bridge.Toolchain{Halide: &bridge.Halide{Version: "21.0.0"}},
+			},
+			pipelinetest.Described(t, "harris.h21"),
+			[]bridge.Input{{Name: "input", Fill: fill("input", "a picture")}, {Name: "factor", Value: &factor}},
+		}
+	}
+	key := func(w *work) string {
+		t.Helper()
+		out, err := workload(w.o, w.g, w.p, w.inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Key()
+	}
+	first := key(made())
+	other := bridge.Scalar(3)
+	for name, c := range map[string]struct {
+		change func(*work)
+		same   bool
+	}{
+		"nothing":                      {func(*work) {}, true},
+		"parameters in another order":  {func(w *work) { w.g.Params[0], w.g.Params[1] = w.g.Params[1], w.g.Params[0] }, true},
+		"the same file elsewhere":      {func(w *work) { w.inputs[0].Fill = fill("copy", "a picture") }, true},
+		"how it is searched":           {func(w *work) { w.o.Search, w.o.Seed, w.o.Trials = "evolve", 7, 7 }, true},
+		"another file at its place":    {func(*work) { fill("input", "a Picture") }, false},
+		"another rule":                 {func(w *work) { w.inputs[0].Fill = "random:1" }, false},
+		"another size of an input":     {func(w *work) { w.inputs[0].Extents = []int64{1536, 2560, 4} }, false},
+		"another scalar":               {func(w *work) { w.inputs[1].Value = &other }, false},
+		"another estimate":             {func(w *work) { w.p.Funcs[0].Estimate[0].Max++ }, false},
+		"another estimate of an input": {func(w *work) { w.p.Params[0].Extents[0]++ }, false},
+		"another parameter's value":    {func(w *work) { w.g.Params[1].Value = "3" }, false},
+		"one parameter less":           {func(w *work) { w.g.Params = w.g.Params[:1] }, false},
+		"more threads":                 {func(w *work) { w.o.Threads++ }, false},
+		"another structure":            {func(w *work) { w.p = w.p.WithStructure([]string{"output.in()"}) }, false},
+		"another algorithm":            {func(w *work) { w.p.Algorithm += "0" }, false},
+		"another Halide":               {func(w *work) { w.g.Toolchain.Halide.Version = "19.0.0" }, false},
+	} {
+		w := made()
+		c.change(w)
+		if got := key(w); (got == first) != c.same {
+			t.Errorf("%s: the key is the same: %t", name, got == first)
+		}
+	}
+	w := made()
+	w.inputs[0].Fill = "raw:" + filepath.Join(dir, "nowhere")
+	if _, err := workload(w.o, w.g, w.p, w.inputs); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the input's file: %v", err)
+	}
+}
