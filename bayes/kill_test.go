@@ -16,13 +16,13 @@ import (
 )
 
 // The child makes killTrials trials, each with a pause so long that it is not over
-// after killed kills, each of which leaves it at most longest.
+// after killed kills, each of which leaves it at most longest, half of them from its first
+// outcome on.
 const (
 	killTrials = 150
 	killed     = 20
 	pause      = 10 * time.Millisecond
-	shortest   = 20 * time.Millisecond
-	longest    = 70 * time.Millisecond
+	longest    = 60 * time.Millisecond
 )
 
 // TestMain makes the test binary the child that TestKillAndResume kills.
@@ -85,9 +85,9 @@ func child(path string) error {
 	}
 }
 
-// TestKillAndResume kills a child with SIGKILL at random moments. Whatever
-// was told is never evaluated again, and the trials are in the end those of a
-// search nobody disturbed.
+// TestKillAndResume kills a child with SIGKILL at random moments, every other one once it
+// has told an outcome: the others may still be starting. Whatever was told is never
+// evaluated again, and the trials are in the end those of a search nobody disturbed.
 func TestKillAndResume(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -99,7 +99,17 @@ func TestKillAndResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewSource(1))
 			path := filepath.Join(t.TempDir(), name)
+			told := func() int {
+				text, _ := os.ReadFile(path + ".log") // not there before the first child's
+				return strings.Count(string(text), "\ntold ")
+			}
 			for kills := range killed {
+				life := time.Duration(rng.Int63n(int64(longest)))
+				var moment <-chan time.Time
+				if kills%2 == 1 {
+					moment = time.After(life)
+				}
+				before := told()
 				cmd := exec.Command(exe)
 				cmd.Env = append(os.Environ(), "BAYES_TEST_CHILD="+path)
 				var out strings.Builder
@@ -109,17 +119,24 @@ func TestKillAndResume(t *testing.T) {
 				}
 				done := make(chan error, 1)
 				go func() { done <- cmd.Wait() }()
-				select {
-				case err := <-done:
-					if err != nil {
-						t.Fatalf("the child failed by itself: %v\n%s", err, &out)
+				for alive := true; alive; {
+					select {
+					case err := <-done:
+						if err != nil {
+							t.Fatalf("the child failed by itself: %v\n%s", err, &out)
+						}
+						t.Fatalf("the search was over after %d kills", kills)
+					case <-moment:
+						if err := cmd.Process.Kill(); err != nil {
+							t.Fatal(err)
+						}
+						<-done
+						alive = false
+					case <-time.After(time.Millisecond):
+						if moment == nil && told() > before {
+							moment = time.After(life)
+						}
 					}
-					t.Fatalf("the search was over after %d kills", kills)
-				case <-time.After(shortest + time.Duration(rng.Int63n(int64(longest-shortest)))):
-					if err := cmd.Process.Kill(); err != nil {
-						t.Fatal(err)
-					}
-					<-done
 				}
 			}
 			if err := child(path); err != nil { // to the end

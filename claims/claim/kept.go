@@ -64,7 +64,7 @@ func ended(ctx context.Context, o tune.Options) (*tune.Report, error) {
 	}
 	defer db.Close()
 	runs, err := db.Runs(ctx, "")
-	if err != nil || len(runs) == 0 {
+	if err != nil || len(runs) == 0 || runs[0].Ended.IsZero() {
 		return nil, err
 	}
 	r, err := tune.Reported(runs[0])

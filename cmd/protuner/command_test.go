@@ -424,3 +424,26 @@ func TestTunesFactoredReductions(t *testing.T) {
 		t.Errorf("%d are factored all the same", n)
 	}
 }
+
+// Without measuring the model's best is handed back, which is checked, and nothing is timed or
+// stored; weights that are none are refused.
+func TestTunesUnmeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	args := []string{"tune", small, "--measure=false", "--budget", "6s", "--baseline", "none", "--seeds", "none", "--json", "--db", "m.db"}
+	o := execute(t, dir, args...)
+	r := tuned(t, o)
+	if r.Measured != 0 || r.Seconds != 0 || r.Final != 0 || r.Hash == "" || r.Predicted <= 0 || len(o.left) > 0 {
+		t.Errorf("left behind %v, report %s", o.left, o.out)
+	}
+	if kept := snapshot(t, filepath.Join(dir, "m.db")); len(kept) > 0 {
+		t.Errorf("stored as measured: %v", kept)
+	}
+	notes := put(t, filepath.Join(dir, "notes.txt"), "my notes\n")
+	o = execute(t, dir, append(args, "--weights", notes)...)
+	if o.code != exitUsage || !strings.Contains(o.words, "weights: "+notes) || o.out != "" || len(o.left) > 0 {
+		t.Errorf("without weights: code %d, on stdout %q, left behind %v\n%s", o.code, o.out, o.left, o.words)
+	}
+}

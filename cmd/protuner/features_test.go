@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/protuner/protuner/internal/feature"
-	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
@@ -112,7 +112,7 @@ func TestScheduleVerbs(t *testing.T) {
 // are where several numbers give the same size: then the directives are read instead.)
 func TestFilesSayWhatWasDecided(t *testing.T) {
 	for _, name := range []string{"harris", "unsharp", "hist", "conv_layer", "camera_pipe"} {
-		p := described(t, name)
+		p := pipelinetest.Described(t, name+".h21")
 		sp, err := (&scheduleFlags{Parallelism: 2}).searched(p)
 		if err != nil {
 			t.Fatal(err)
@@ -158,24 +158,10 @@ func TestFilesSayWhatWasDecided(t *testing.T) {
 	}
 }
 
-// described is a pipeline as Halide 21 describes it.
-func described(t *testing.T, name string) *pipeline.Pipeline {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "pipeline", "testdata", name+".h21.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // A pipeline with more points than features can count is refused with the stage's
 // name, before anything is predicted of it.
 func TestTooLargeForFeatures(t *testing.T) {
-	p := described(t, "harris")
+	p := pipelinetest.Described(t, "harris.h21")
 	if _, err := newSpace(p, space.Adams(2)); err != nil {
 		t.Fatal(err)
 	}

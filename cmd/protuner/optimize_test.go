@@ -21,10 +21,10 @@ const twoParameters = `{"application_name": "two", "optimization_objectives": ["
 
 // optimized is what `optimize --json` prints, as far as tests look at it.
 type optimized struct {
-	Study, Store, Stop string
-	Earlier            int
-	Statuses           map[string]int
-	Best               *struct {
+	Study, Store, Stop, Objective string
+	Earlier                       int
+	Statuses                      map[string]int
+	Best                          *struct {
 		ID     int
 		Value  float64
 		Config map[string]any
@@ -77,6 +77,47 @@ func TestOptimizeWays(t *testing.T) {
 		if name == "arguments" && (err != nil || !strings.HasSuffix(string(out), " took 1 ms\n")) {
 			t.Errorf("%q printed %s, %v", r.Command, out, err)
 		}
+	}
+}
+
+// TestOptimizeWhatCounts: of a result's numbers the one that is named, the least or the
+// greatest of them.
+func TestOptimizeWhatCounts(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "two.json"), twoParameters)
+	for name, c := range map[string]struct {
+		flags       []string
+		objective   string
+		value, tile float64
+	}{
+		"the space's objective": {nil, "time", 1, 1},
+		"the greatest":          {[]string{"--maximize"}, "time", 32, 32},
+		"another field":         {[]string{"--field", "energy"}, "energy", 8, 32},
+		"its greatest":          {[]string{"--field", "energy", "--maximize"}, "energy", 39, 1},
+	} {
+		args := append([]string{"two.json", "--db", "none"}, c.flags...)
+		r, o := optimize(t, dir, exitDone, append(args, "--", "sh", "-c", `echo '{{ "time": {tile}, "energy": '$((40 - {tile}))' }}'`)...)
+		if r.Stop != "exhausted" || r.Objective != c.objective || r.Best == nil || r.Best.Value != c.value || r.Best.Config["tile"] != c.tile || r.History[len(r.History)-1].ID != r.Best.ID {
+			t.Errorf("%s: best %+v, want %v\n%s", name, r.Best, c.value, o.out)
+		}
+	}
+	r, _ := optimize(t, dir, exitFailed, "two.json", "--db", "none", "--trials", "2", "--field", "energy", "--", "sh", "-c", `echo '{{ "time": {tile} }}'`)
+	if r.Statuses["crashed"] != 2 || !strings.Contains(r.Failures[0].Message, `has no "energy"`) {
+		t.Errorf("without the field: %+v", r.Failures)
+	}
+}
+
+// TestOptimizeLongBuilds: a build that takes too long is ended, and nothing is run after it.
+func TestOptimizeLongBuilds(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "two.json"), twoParameters)
+	r, o := optimize(t, dir, exitFailed, "two.json", "--db", "none", "--trials", "3", "--build", "sleep 300 & sleep 300", "--build-limit", "100ms",
+		"--", "sh", "-c", "echo x >> ran; echo 1")
+	if r.Best != nil || r.Statuses["timed-out"] != 3 || len(r.Failures) != 1 || r.Failures[0].Message != "killed after 100ms" {
+		t.Errorf("%s%s", o.out, o.words)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("what was not built was run")
 	}
 }
 
@@ -177,6 +218,7 @@ func TestOptimizeBadInput(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "two.json"), twoParameters)
 	notes := put(t, filepath.Join(dir, "notes.txt"), strings.Repeat("my notes\n", 100))
+	stored(t, filepath.Join(dir, "tuned.db"))
 	for name, c := range map[string]struct {
 		space string // in place of two.json
 		args  []string
@@ -195,7 +237,9 @@ func TestOptimizeBadInput(t *testing.T) {
 		"parallel without build": {"", []string{"two.json", "--parallel", "2", "--", "true"}, "--build"},
 		"negative trials":        {"", []string{"two.json", "--trials=-3", "--", "true"}, "--trials"},
 		"no time":                {"", []string{"two.json", "--limit", "0s", "--", "true"}, "--limit"},
-		"notes as a database":    {"", []string{"two.json", "--db", notes, "--", "true"}, "name another file with --db"},
+		"no time to build":       {"", []string{"two.json", "--build-limit", "0s", "--", "true"}, "--build-limit"},
+		"notes as a database":    {"", []string{"two.json", "--db", notes, "--", "true"}, "--db: trial store " + notes + ": file is not a database"},
+		"a run's database":       {"", []string{"two.json", "--db", "tuned.db", "--", "true"}, "--db: trial store tuned.db: this is no store of trials, and was left as it was; name another file"},
 		"broken JSON":            {"{\n \"input_parameters\": {,}}", nil, "s.json: scenario: line 2, column 23"},
 		"contradiction":          {scenarioOf("a < b", "b < a"), nil, `no configuration satisfies the constraints: these clash: "a < b" and "b < a"`},
 		"syntax of a constraint": {scenarioOf("a < b", "a <"), nil, `constraints[1]: `},
@@ -284,16 +328,16 @@ func TestOptimizeAThousandParameters(t *testing.T) {
 func TestOptimizeInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "two.json"), twoParameters)
-	put(t, filepath.Join(dir, "run.sh"), "echo x >> begun\n[ $(wc -l < begun) -eq 4 ] && { echo $$ > pid; sleep 300; }\necho $1\n")
+	put(t, filepath.Join(dir, "run.sh"), "echo x >> begun\n[ $(wc -l < begun) -eq 4 ] && { sleep 300 & echo > waiting; wait; }\necho $1\n")
 	cmd := command(t, dir, "optimize", "--json", "two.json", "--trials", "6", "--", "sh", "run.sh", "{tile}")
+	cmd.Env = append(cmd.Env, markVariable+"="+dir)
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid := filepath.Join(dir, "pid")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if text, err := os.ReadFile(pid); err == nil && strings.HasSuffix(string(text), "\n") {
+		if _, err := os.Stat(filepath.Join(dir, "waiting")); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -301,19 +345,19 @@ func TestOptimizeInterrupted(t *testing.T) {
 			t.Fatalf("it never began its fourth trial:\n%s", &words)
 		}
 	}
+	// Protuner, the shell and what that waits for.
+	settled(t, func() bool { return len(marked(dir)) == 3 }, func() string { return fmt.Sprintf("running: %v", marked(dir)) })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its code is looked at
+	settled(t, func() bool { return len(marked(dir)) == 0 }, func() string { return fmt.Sprintf("the command lives on: %v", marked(dir)) })
 	r := new(optimized)
 	if err := json.Unmarshal(out.Bytes(), r); err != nil || cmd.ProcessState.ExitCode() != exitInterrupted {
 		t.Fatalf("code %d, %v:\n%s%s", cmd.ProcessState.ExitCode(), err, &out, &words)
 	}
 	if r.Stop != "interrupted" || r.Best == nil || r.Statuses["ok"] != 3 || r.Statuses["pending"] != 1 || !strings.Contains(words.String(), "goes on from here") {
 		t.Errorf("%s%s", &out, &words)
-	}
-	if text, err := os.ReadFile(pid); err != nil || exec.Command("kill", "-0", strings.TrimSpace(string(text))).Run() == nil {
-		t.Errorf("the command still runs, or %v", err)
 	}
 	more, _ := optimize(t, dir, exitDone, "two.json", "--trials", "6", "--", "sh", "run.sh", "{tile}")
 	if more.Earlier != 3 || more.Statuses["ok"] != 6 {

@@ -10,15 +10,13 @@ import (
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // What several searches ended with is tried from the cheapest on, then what else they
 // found, each schedule once; one that was not done in time has nothing to offer.
 func TestFoundTogether(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	rng := rand.New(rand.NewSource(1))
 	solution := func(cost float64) search.Solution {
 		return search.Solution{Node: search.NewStateNode(sp.Start()).SampleDown(rng), Cost: cost}

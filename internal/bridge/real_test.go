@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,14 +15,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/bridge/bridgetest"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
 // halideDir is the tested installation of that version that `make` unpacked. A
-// missing one fails: a suite that skips proves nothing.
+// missing one fails: a suite that skips where it was not asked to (-short) proves nothing.
 func halideDir(t testing.TB, version string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
 	dir := filepath.Join(DataDir(), "halide", version)
 	if !exists(dir) {
 		t.Fatalf("Halide %s is not in %s; run scripts/halide.sh %s", version, dir, version)
@@ -507,6 +512,7 @@ func TestOwnFunctionsAreRefused(t *testing.T) {
 
 func TestFaultsAreTyped(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
+		marked := mark(t)
 		// The server's limit is for what hangs; all else has time on slow machines.
 		s, p := serveHarris(t, version, true, ServerOptions{MemoryBytes: 2 << 30, BuildTime: 2 * time.Second})
 		const patient = 2 * time.Minute
@@ -550,7 +556,7 @@ func TestFaultsAreTyped(t *testing.T) {
 			left = slices.DeleteFunc(left, func(path string) bool { return strings.HasPrefix(filepath.Base(path), "parts") })
 			return len(left) <= 1 // the data set
 		})
-		settled(t, "processes of the server's children live on", func() bool { return groupMembers(t, s.PID()) == 1 })
+		alone(t, s, marked)
 		scratch := s.Scratch()
 		s.Close()
 		if exists(scratch) {
@@ -562,31 +568,27 @@ func TestFaultsAreTyped(t *testing.T) {
 // settled waits for something that happens by itself, and fails where it does not.
 func settled(t *testing.T, otherwise string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Error(otherwise)
-			return
-		}
-	}
+	bridgetest.Settled(t, done, func() string { return otherwise })
 }
 
-// groupMembers counts the server and all processes below it.
-func groupMembers(t *testing.T, pid int) int {
+// mark marks what the test starts from here on, and what that starts.
+func mark(t *testing.T) string {
 	t.Helper()
-	n := 1
-	tasks, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, f := range tasks {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		// The name may hold spaces and parentheses; the fields after it do not.
-		after := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		if len(after) > 2 && after[1] == strconv.Itoa(pid) && after[0] != "Z" {
-			n++
-		}
-	}
-	return n
+	m := t.TempDir()
+	t.Setenv(bridgetest.MarkVariable, m)
+	return m
+}
+
+// alone waits until the server is the last that lives of all with that mark: also of what it
+// did not start itself, and what is nobody's child any more.
+func alone(t *testing.T, s *Server, mark string) {
+	t.Helper()
+	bridgetest.Settled(t, func() bool {
+		living := bridgetest.Marked(mark)
+		return len(living) == 1 && strings.HasPrefix(living[0], strconv.Itoa(s.PID())+" ")
+	}, func() string {
+		return fmt.Sprintf("not the server, %d, alone lives on but %q", s.PID(), bridgetest.Marked(mark))
+	})
 }
 
 func TestRefusedDirectivesAreBuildFailures(t *testing.T) {
@@ -625,11 +627,12 @@ func TestOptionsReachTheEnvironment(t *testing.T) {
 }
 
 func TestDroppedWorkStops(t *testing.T) {
+	marked := mark(t)
 	s, p := serveHarris(t, DefaultVersion, true, ServerOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := s.Build(ctx, BuildRequest{Schedule: plain(p), Fault: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
-	settled(t, "the dropped candidate lives on", func() bool { return groupMembers(t, s.PID()) == 1 })
+	alone(t, s, marked)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // BenchmarkSteps is what a search does: all children of states along random walks made
@@ -18,10 +19,7 @@ func BenchmarkSteps(b *testing.B) {
 	for _, name := range []string{"conv_layer", "unsharp", "harris", "bilateral_grid", "camera_pipe"} {
 		b.Run(name, func(b *testing.B) {
 			p := pipelinetest.Described(b, name+".h21")
-			sp, err := space.New(p, space.Adams(2))
-			if err != nil {
-				b.Fatal(err)
-			}
+			sp := spacetest.New(b, p, space.Adams(2))
 			m, err := cost.New(madeWeights(), p, 2)
 			if err != nil {
 				b.Fatal(err)

@@ -15,8 +15,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/pipeline"
-	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
-	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // madeWeights are weights that are nobody's.
@@ -25,52 +24,26 @@ func madeWeights() *nn.Weights { return nn.Random(rand.New(rand.NewSource(1))) }
 // golden is a schedule that Adams2019 made, with the cost it predicted for it with
 // madeWeights on two cores.
 type golden struct {
-	name  string
-	p     *pipeline.Pipeline
-	state *space.State
-	cost  float64
+	spacetest.Golden
+	cost float64
 }
-
-const goldenDir = "../feature/testdata"
 
 func goldens(t testing.TB) []golden {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(goldenDir, "*.cost"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d goldens (%v)", len(files), err)
-	}
 	var out []golden
-	for _, file := range files {
-		base := strings.TrimSuffix(file, ".cost")
-		name := filepath.Base(base)
-		g := golden{name: name}
-		g.p = pipelinetest.Described(t, name[:strings.LastIndex(name, ".")])
-		sp, err := space.New(g.p, space.Adams(2))
+	for _, s := range spacetest.Goldens(t) {
+		c, err := strconv.ParseFloat(strings.TrimSpace(string(s.File(t, ".cost"))), 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nest, err := os.ReadFile(base + ".nest")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if g.state, err = sp.Import(string(nest)); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if g.cost, err = strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, g)
+		out = append(out, golden{s, c})
 	}
 	return out
 }
 
 func (g golden) model(t testing.TB) *cost.Model {
 	t.Helper()
-	m, err := cost.New(madeWeights(), g.p, 2)
+	m, err := cost.New(madeWeights(), g.State.Pipeline(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +51,14 @@ func (g golden) model(t testing.TB) *cost.Model {
 }
 
 func (g golden) features() []feature.Schedule {
-	return feature.New(g.state.Space()).Features(g.state, nil)
+	return feature.New(g.State.Space()).Features(g.State, nil)
 }
 
 func TestGoldenCosts(t *testing.T) {
 	for _, g := range goldens(t) {
 		got := g.model(t).Predict(g.features())
 		if math.Abs(got-g.cost) > 1e-5*g.cost+oracle.Printed {
-			t.Errorf("%s: %g, Adams2019 says %g", g.name, got, g.cost)
+			t.Errorf("%s: %g, Adams2019 says %g", g.Name, got, g.cost)
 		}
 	}
 }
@@ -98,24 +71,24 @@ func TestWaysToPredictAgree(t *testing.T) {
 		batch := make([]float64, 3)
 		m.PredictBatch([][]feature.Schedule{fs, fs[:1], fs}, batch)
 		if batch[0] != one || batch[2] != one || batch[1] != m.Predict(fs[:1]) || batch[1] >= one {
-			t.Errorf("%s: %g in a batch %v", g.name, one, batch)
+			t.Errorf("%s: %g in a batch %v", g.Name, one, batch)
 		}
 		sum := 0.0
 		for _, st := range m.Explain(fs) {
 			terms := 0.0
 			for k, v := range st.Terms {
 				if v < 0 || v > 0 && cost.Terms[k].Name == "" {
-					t.Errorf("%s: term %d is %g", g.name, k, v)
+					t.Errorf("%s: term %d is %g", g.Name, k, v)
 				}
 				terms += v
 			}
 			if math.Abs(terms-st.Cost) > 1e-9*st.Cost {
-				t.Errorf("%s: terms add up to %g, not %g", g.name, terms, st.Cost)
+				t.Errorf("%s: terms add up to %g, not %g", g.Name, terms, st.Cost)
 			}
 			sum += st.Cost
 		}
 		if math.Abs(sum-one) > 1e-5*one {
-			t.Errorf("%s: stages add up to %g, not %g", g.name, sum, one)
+			t.Errorf("%s: stages add up to %g, not %g", g.Name, sum, one)
 		}
 	}
 }
@@ -160,20 +133,20 @@ func TestTermsAre27(t *testing.T) {
 
 func TestPredictDoesNotAllocate(t *testing.T) {
 	g := goldens(t)[0]
-	m, x := g.model(t), feature.New(g.state.Space())
-	fs := x.Features(g.state, nil)
-	if n := testing.AllocsPerRun(20, func() { m.Predict(x.Features(g.state, fs[:0])) }); n > 0 {
+	m, x := g.model(t), feature.New(g.State.Space())
+	fs := x.Features(g.State, nil)
+	if n := testing.AllocsPerRun(20, func() { m.Predict(x.Features(g.State, fs[:0])) }); n > 0 {
 		t.Errorf("features and cost of one schedule allocate %g times", n)
 	}
 }
 
 func TestNewRefuses(t *testing.T) {
-	g := goldens(t)[0]
-	if _, err := cost.New(madeWeights(), g.p, 0); err == nil {
+	p := goldens(t)[0].State.Pipeline()
+	if _, err := cost.New(madeWeights(), p, 0); err == nil {
 		t.Error("no cores accepted")
 	}
-	short := *g.p
-	short.Funcs = append([]pipeline.Func(nil), g.p.Funcs...)
+	short := *p
+	short.Funcs = append([]pipeline.Func(nil), p.Funcs...)
 	short.Funcs[0].Stages = []pipeline.Stage{{Name: "s", Features: make([]int32, 10)}}
 	if _, err := cost.New(madeWeights(), &short, 2); err == nil || !strings.Contains(err.Error(), "stage s") {
 		t.Errorf("a stage with 10 features: %v", err)
@@ -182,7 +155,7 @@ func TestNewRefuses(t *testing.T) {
 
 func BenchmarkPredict(b *testing.B) {
 	for _, g := range goldens(b) {
-		b.Run(g.name, func(b *testing.B) {
+		b.Run(g.Name, func(b *testing.B) {
 			m, fs := g.model(b), g.features()
 			b.ReportAllocs()
 			for b.Loop() {
@@ -196,13 +169,13 @@ func BenchmarkPredict(b *testing.B) {
 // them; they were printed by a build of Halide 21's with its switch for choosing
 // schedules by hand (HALIDE_AUTOSCHEDULER_ALLOW_CYOS).
 func TestGoldenPartialCosts(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(goldenDir, "*.partial"))
+	files, err := filepath.Glob(filepath.Join("..", "feature", "testdata", "*.partial"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%d files of partial schedules (%v)", len(files), err)
 	}
 	whole := map[string]golden{}
 	for _, g := range goldens(t) {
-		whole[g.name[:strings.LastIndex(g.name, ".")]] = g
+		whole[g.Description()] = g
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -210,7 +183,7 @@ func TestGoldenPartialCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := whole[strings.TrimSuffix(filepath.Base(file), ".partial")]
-		sp, m := g.state.Space(), g.model(t)
+		sp, m := g.State.Space(), g.model(t)
 		x := feature.New(sp)
 		for _, part := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
 			head, nest, _ := strings.Cut(part, "\n")

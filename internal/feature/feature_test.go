@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,49 +13,24 @@ import (
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
-func newSpace(t testing.TB, p *pipeline.Pipeline, o space.Options) *space.Space {
-	t.Helper()
-	sp, err := space.New(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sp
-}
-
-// golden is a schedule of Adams2019's on two cores, with its own .featurization.
-// The descriptions' target is that of goldens.json.
+// golden is a schedule of Adams2019's with its own .featurization.
 type golden struct {
-	name  string
-	state *space.State
-	rows  []feature.Row
-	file  []byte
+	spacetest.Golden
+	rows []feature.Row
+	file []byte
 }
 
 func goldens(t testing.TB) []golden {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "*.nest"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d goldens (%v)", len(files), err)
-	}
 	var out []golden
-	for _, file := range files {
-		base := strings.TrimSuffix(file, ".nest")
-		g := golden{name: filepath.Base(base)}
-		sp := newSpace(t, pipelinetest.Described(t, g.name[:strings.LastIndex(g.name, ".")]), space.Adams(2))
-		nest, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if g.state, err = sp.Import(string(nest)); err != nil {
-			t.Fatalf("%s: %v", g.name, err)
-		}
-		if g.file, err = os.ReadFile(base + ".featurization"); err != nil {
-			t.Fatal(err)
-		}
+	for _, s := range spacetest.Goldens(t) {
+		g := golden{Golden: s, file: s.File(t, ".featurization")}
+		var err error
 		if g.rows, err = feature.ParseFeaturization(g.file); err != nil {
-			t.Fatalf("%s: %v", g.name, err)
+			t.Fatalf("%s: %v", g.Name, err)
 		}
 		out = append(out, g)
 	}
@@ -66,18 +39,18 @@ func goldens(t testing.TB) []golden {
 
 func TestGoldenFeatures(t *testing.T) {
 	for _, g := range goldens(t) {
-		p := g.state.Pipeline()
+		p := g.State.Pipeline()
 		if err := feature.Check(g.rows, p); err != nil {
-			t.Errorf("%s: %v", g.name, err)
+			t.Errorf("%s: %v", g.Name, err)
 		}
-		got, err := feature.Rows(p, feature.New(g.state.Space()).Features(g.state, nil))
+		got, err := feature.Rows(p, feature.New(g.State.Space()).Features(g.State, nil))
 		if err != nil {
-			t.Fatalf("%s: %v", g.name, err)
+			t.Fatalf("%s: %v", g.Name, err)
 		}
 		for i, id := range feature.Stages(p) {
 			for k, want := range g.rows[i].Schedule {
 				if math.Abs(float64(got[i].Schedule[k]-want)) > 1e-5*float64(want) {
-					t.Errorf("%s: %s of %s is %g, not %g", g.name, feature.FeatureName(k), p.Funcs[id.Func].Stages[id.Stage].Name, got[i].Schedule[k], want)
+					t.Errorf("%s: %s of %s is %g, not %g", g.Name, feature.FeatureName(k), p.Funcs[id.Func].Stages[id.Stage].Name, got[i].Schedule[k], want)
 				}
 			}
 		}
@@ -89,7 +62,7 @@ func spaces(t testing.TB) map[string]*space.Space {
 	t.Helper()
 	out := map[string]*space.Space{}
 	for _, name := range pipelinetest.Names(t) {
-		out[name] = newSpace(t, pipelinetest.Described(t, name), space.Adams(4))
+		out[name] = spacetest.New(t, pipelinetest.Described(t, name), space.Adams(4))
 	}
 	return out
 }
@@ -130,7 +103,7 @@ func TestAlongDecisions(t *testing.T) {
 func TestAllPlacedHaveFeatures(t *testing.T) {
 	o := space.Adams(4)
 	o.NoSubtiling = true
-	sp := newSpace(t, pipelinetest.Described(t, "camera_pipe.h21"), o)
+	sp := spacetest.New(t, pipelinetest.Described(t, "camera_pipe.h21"), o)
 	x, rng := feature.New(sp), rand.New(rand.NewSource(2))
 	stages := len(feature.Stages(sp.Pipeline()))
 	for s := sp.Start(); !s.Complete(); {
@@ -153,7 +126,7 @@ func TestIncrementalIsFromScratch(t *testing.T) {
 	for _, name := range pipelinetest.Names(t) {
 		p := pipelinetest.Described(t, name)
 		for _, o := range []space.Options{space.Adams(1), space.Adams(4), space.Defaults(16)} {
-			sp := newSpace(t, p, o)
+			sp := spacetest.New(t, p, o)
 			all, few := feature.New(sp), feature.New(sp)
 			few.Remember(20)
 			rng := rand.New(rand.NewSource(int64(o.Parallelism)))
@@ -202,13 +175,10 @@ func TestSumsUnrollByRegisters(t *testing.T) {
 	} {
 		p := *pipelinetest.Described(t, c.name)
 		p.Target = c.target
-		sp := newSpace(t, &p, c.o)
+		sp := spacetest.New(t, &p, c.o)
 		x, rng, most := feature.New(sp), rand.New(rand.NewSource(1)), 0.0
 		for range 2000 {
-			s := sp.Start()
-			for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
-				s = s.Next(a)
-			}
+			s := spacetest.Complete(sp, rng)
 			for i, f := range x.Features(s, nil) {
 				if most = max(most, f[feature.UnrolledLoopExtent]); f[feature.UnrolledLoopExtent] <= 12 {
 					continue
@@ -253,7 +223,7 @@ func updateOf(t *testing.T, sp *space.Space, name, said string) feature.Schedule
 func TestFeaturesOfOtherVectors(t *testing.T) {
 	o := space.Defaults(2)
 	o.ShortVectors = false // which would leave no lanes to be said
-	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), o)
+	sp := spacetest.New(t, pipelinetest.Described(t, "dots.h21"), o)
 	update := func(said string) feature.Schedule {
 		return updateOf(t, sp, "by_bytes", "by_bytes compute root vector x\nby_words compute root vector x\n"+said)
 	}
@@ -273,7 +243,7 @@ func TestFeaturesOfOtherVectors(t *testing.T) {
 // Vectors along a reduction are as long as those of what is added up, and each ends in a
 // scalar.
 func TestVectorsAlongReductions(t *testing.T) {
-	sp := newSpace(t, pipelinetest.Described(t, "softmax.h21"), space.Defaults(2))
+	sp := spacetest.New(t, pipelinetest.Described(t, "softmax.h21"), space.Defaults(2))
 	total := func(said string) feature.Schedule {
 		return updateOf(t, sp, "total", "total compute root vector y\n"+said)
 	}
@@ -296,10 +266,7 @@ func TestImportedFeatures(t *testing.T) {
 		x := feature.New(sp)
 		rng := rand.New(rand.NewSource(3))
 		for range 20 {
-			s := sp.Start()
-			for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
-				s = s.Next(a)
-			}
+			s := spacetest.Complete(sp, rng)
 			again, err := sp.Import(s.String())
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -339,10 +306,10 @@ func plausible(f *feature.Schedule) error {
 // nor for the children of one in turn.
 func TestFeaturesDoNotAllocate(t *testing.T) {
 	for _, g := range goldens(t) {
-		x := feature.New(g.state.Space())
-		fs := x.Features(g.state, nil)
-		if n := testing.AllocsPerRun(20, func() { x.Features(g.state, fs[:0]) }); n > 0 {
-			t.Errorf("%s: %g allocations", g.name, n)
+		x := feature.New(g.State.Space())
+		fs := x.Features(g.State, nil)
+		if n := testing.AllocsPerRun(20, func() { x.Features(g.State, fs[:0]) }); n > 0 {
+			t.Errorf("%s: %g allocations", g.Name, n)
 		}
 	}
 	for name, sp := range spaces(t) {
@@ -390,11 +357,11 @@ func TestExtentsRefused(t *testing.T) {
 	if _, err := space.New(estimated(0), space.Adams(2)); err == nil || !strings.Contains(err.Error(), p.Funcs[0].Name) {
 		t.Errorf("an empty output: %v", err)
 	}
-	sp := newSpace(t, estimated(1000), space.Adams(2))
+	sp := spacetest.New(t, estimated(1000), space.Adams(2))
 	if err := feature.Fits(sp); err != nil {
 		t.Error(err)
 	}
-	sp = newSpace(t, estimated(1<<30), space.Adams(2))
+	sp = spacetest.New(t, estimated(1<<30), space.Adams(2))
 	if err := feature.Fits(sp); err == nil || !strings.Contains(err.Error(), p.Funcs[0].Stages[0].Name) {
 		t.Errorf("2^60 points: %v", err)
 	}
@@ -407,12 +374,12 @@ func TestExtentsRefused(t *testing.T) {
 
 func BenchmarkFeatures(b *testing.B) {
 	for _, g := range goldens(b) {
-		b.Run(g.name, func(b *testing.B) {
-			x := feature.New(g.state.Space())
-			fs := x.Features(g.state, nil)
+		b.Run(g.Name, func(b *testing.B) {
+			x := feature.New(g.State.Space())
+			fs := x.Features(g.State, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				x.Features(g.state, fs[:0])
+				x.Features(g.State, fs[:0])
 			}
 		})
 	}

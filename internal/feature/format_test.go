@@ -18,12 +18,12 @@ import (
 // What is written of our features is, byte for byte, what Adams2019 wrote.
 func TestFilesAreTheSameBytes(t *testing.T) {
 	for _, g := range goldens(t) {
-		rows, err := feature.Rows(g.state.Pipeline(), feature.New(g.state.Space()).Features(g.state, nil))
+		rows, err := feature.Rows(g.State.Pipeline(), feature.New(g.State.Space()).Features(g.State, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(feature.AppendFeaturization(nil, rows), g.file) {
-			t.Errorf("%s: another file", g.name)
+			t.Errorf("%s: another file", g.Name)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestFilesRefused(t *testing.T) {
 	if _, err := feature.ParseSample(append(slices.Clone(g.file), make([]byte, 12)...)); err == nil || !strings.Contains(err.Error(), "run time") {
 		t.Errorf("a run time of nothing: %v", err)
 	}
-	if _, err := feature.Rows(g.state.Pipeline(), nil); err == nil {
+	if _, err := feature.Rows(g.State.Pipeline(), nil); err == nil {
 		t.Error("features of no stages joined")
 	}
 }
@@ -89,9 +89,9 @@ func TestReadFilesRefuses(t *testing.T) {
 		p    *pipeline.Pipeline
 		says string
 	}{
-		"truncated":        {g.file[:len(g.file)-4], g.state.Pipeline(), "no whole number of stages"},
-		"foreign":          {bytes.Repeat([]byte("\xff"), len(g.file)), g.state.Pipeline(), "stage 0: feature num_realizations is NaN"},
-		"another pipeline": {g.file, other.state.Pipeline(), "has " + strconv.Itoa(len(other.rows))},
+		"truncated":        {g.file[:len(g.file)-4], g.State.Pipeline(), "no whole number of stages"},
+		"foreign":          {bytes.Repeat([]byte("\xff"), len(g.file)), g.State.Pipeline(), "stage 0: feature num_realizations is NaN"},
+		"another pipeline": {g.file, other.State.Pipeline(), "has " + strconv.Itoa(len(other.rows))},
 	} {
 		for what, read := range map[string]func([]byte) error{
 			"featurization": func(b []byte) error { _, err := feature.ReadFeaturization(file, c.p); return err },
@@ -112,22 +112,22 @@ func TestReadFilesRefuses(t *testing.T) {
 	if err := os.WriteFile(file, sample, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := feature.ReadSample(file, g.state.Pipeline()); err != nil || s.Milliseconds != 1 || !slices.Equal(s.Rows, g.rows) {
+	if s, err := feature.ReadSample(file, g.State.Pipeline()); err != nil || s.Milliseconds != 1 || !slices.Equal(s.Rows, g.rows) {
 		t.Errorf("a good sample is not read: %v", err)
 	}
-	if _, err := feature.ReadFeaturization(file+"none", g.state.Pipeline()); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := feature.ReadFeaturization(file+"none", g.State.Pipeline()); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
 
 func TestCheckTellsPipelinesApart(t *testing.T) {
 	g := goldens(t)[0]
-	if err := feature.Check(g.rows[1:], g.state.Pipeline()); err == nil || !strings.Contains(err.Error(), "stages") {
+	if err := feature.Check(g.rows[1:], g.State.Pipeline()); err == nil || !strings.Contains(err.Error(), "stages") {
 		t.Errorf("a stage less: %v", err)
 	}
 	rows := slices.Clone(g.rows)
 	rows[0].Pipeline[40]++
-	if err := feature.Check(rows, g.state.Pipeline()); err == nil || !strings.Contains(err.Error(), "another pipeline") {
+	if err := feature.Check(rows, g.State.Pipeline()); err == nil || !strings.Contains(err.Error(), "another pipeline") {
 		t.Errorf("another operation: %v", err)
 	}
 }

@@ -82,15 +82,12 @@ func PhysicalCPUs(n int) []int {
 	}
 	var cpus []int
 	var cores []string
-	for cpu := 0; ; cpu++ {
-		base := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", cpu)
-		if _, err := os.Stat(base); err != nil {
-			break
-		}
+	for cpu, left := 0, allowed.Count(); left > 0; cpu++ {
 		if !allowed.IsSet(cpu) {
 			continue
 		}
-		siblings, err := os.ReadFile(base + "/topology/thread_siblings_list")
+		left--
+		siblings, err := os.ReadFile(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
 		if err != nil {
 			continue // offline
 		}

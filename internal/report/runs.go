@@ -24,7 +24,10 @@ func Runs(w io.Writer, runs []tunedb.Run, best func(key string) (*tunedb.Measure
 		if fastest != nil {
 			time = Duration(fastest.Best.Seconds())
 		}
-		if r.Ended.IsZero() {
+		switch {
+		case r.Ended.IsZero() && r.Report != nil:
+			state = "stopped"
+		case r.Ended.IsZero():
 			state = "not finished"
 		}
 		t.AppendRow(table.Row{r.ID, r.Workload.Generator, r.Workload.Algorithm, r.Workload.Halide, r.Started.Local().Format("2006-01-02 15:04"), state, n, time})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // A tile of registers has as many points as have room for all the sums that they are made of:
@@ -38,9 +39,9 @@ func TestTilesOfSeveralSums(t *testing.T) {
 	o := space.Defaults(2)
 	o.Sized = true
 	for values, want := range map[int]string{1: "sum compute relu [16,4,1,1]", 4: "sum compute relu [16,1,1,1]"} {
-		f := funcs(t, spaceOf(t, p, o), "sum")[0]
+		f := funcs(t, spacetest.New(t, p, o), "sum")[0]
 		p.Funcs[f].Types = slices.Repeat(p.Funcs[f].Types[:1], values)
-		sp := spaceOf(t, p, o)
+		sp := spacetest.New(t, p, o)
 		if trace := sp.FormatTrace(prototype(t, sp, "prototype:registers-0").Trace()); !strings.Contains(trace, want) {
 			t.Errorf("%d values: no %s in\n%s", values, want, trace)
 		}

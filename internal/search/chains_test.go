@@ -11,6 +11,7 @@ import (
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // funcs numbers Funcs by name.
@@ -369,7 +370,7 @@ func TestScatteredIsNotLight(t *testing.T) {
 				}
 			}
 		}
-		sp := spaceOf(t, p, space.Defaults(2))
+		sp := spacetest.New(t, p, space.Defaults(2))
 		if isLight(sp, f) != want {
 			t.Errorf("%s is light: %v", name, !want)
 		}
@@ -637,7 +638,7 @@ func sizedSpace(t testing.TB, name string, allowed bool) *space.Space {
 	t.Helper()
 	o := space.Defaults(4)
 	o.Sized = allowed
-	return spaceOf(t, pipelinetest.Described(t, name), o)
+	return spacetest.New(t, pipelinetest.Described(t, name), o)
 }
 
 // Where schedules may have a version for the estimated sizes most begin with one, and go on

@@ -7,24 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 func newSpace(t testing.TB, name string, cores int) *space.Space {
 	t.Helper()
-	return spaceOf(t, pipelinetest.Described(t, name), space.Defaults(cores))
-}
-
-// spaceOf is the space of a pipeline that there is one of.
-func spaceOf(t testing.TB, p *pipeline.Pipeline, o space.Options) *space.Space {
-	t.Helper()
-	sp, err := space.New(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sp
+	return spacetest.New(t, pipelinetest.Described(t, name), space.Defaults(cores))
 }
 
 func newStrategy(t testing.TB, name string, sp *space.Space, seed int64) Strategy {

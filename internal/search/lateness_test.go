@@ -9,6 +9,7 @@ import (
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // What has as much in one loop nest as what was given up is hopeless, until as many of
@@ -74,7 +75,7 @@ func TestTooLargeToAllocate(t *testing.T) {
 	p.Funcs = slices.Clone(p.Funcs)
 	words := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == "by_words" })
 	p.Funcs[words].BytesPerPoint = 1 << 20
-	sp := spaceOf(t, &p, space.Defaults(2))
+	sp := spacetest.New(t, &p, space.Defaults(2))
 	evolve := NewEvolve(sp, rand.New(rand.NewSource(1)), EvolveDefaults())
 	for range 10 {
 		proposed, err := evolve.Propose(t.Context(), 5)

@@ -12,6 +12,7 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // lengthened is a description with so many more Funcs before one of its Funcs, all like
@@ -99,7 +100,7 @@ func diamonds(t *testing.T, more int) *pipeline.Pipeline {
 // reader once.
 func TestManyWays(t *testing.T) {
 	p := diamonds(t, 60)
-	sp := spaceOf(t, p, space.Defaults(2))
+	sp := spacetest.New(t, p, space.Defaults(2))
 	light := 0
 	for f := range sp.Funcs() {
 		if isLight(sp, f) && len(sp.Readers(f)) > 1 {
@@ -119,7 +120,7 @@ func TestManyWays(t *testing.T) {
 // A pipeline of 500 stages has an answer within any budget.
 func TestFiveHundredStages(t *testing.T) {
 	p := longChain(t, 493)
-	sp := spaceOf(t, p, space.Defaults(2))
+	sp := spacetest.New(t, p, space.Defaults(2))
 	for _, name := range []string{"beam", "mcts", "protuner"} {
 		s, err := NewModel(name, nil)
 		if err != nil {

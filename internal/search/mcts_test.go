@@ -10,6 +10,7 @@ import (
 
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // ProTuner's table 1 and figure 9, by hand.
@@ -471,7 +472,7 @@ func TestTreesLetGo(t *testing.T) {
 		}
 	}
 
-	sp := spaceOf(t, pipelinetest.Described(t, "hist.h21"), space.Adams(2))
+	sp := spacetest.New(t, pipelinetest.Described(t, "hist.h21"), space.Adams(2))
 	for _, lazy := range []bool{false, true} {
 		o := MCTSDefaults()
 		o.Lazy = lazy

@@ -11,12 +11,13 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // adams is the space of a golden description as Adams et al.'s code has it.
 func adams(t testing.TB, name string, cores int) *space.Space {
 	t.Helper()
-	return spaceOf(t, pipelinetest.Described(t, name), space.Adams(cores))
+	return spacetest.New(t, pipelinetest.Described(t, name), space.Adams(cores))
 }
 
 // points is a made-up model that needs no weights: work and storage, a little of
@@ -83,7 +84,7 @@ func TestNothingLegal(t *testing.T) {
 	d := pipelinetest.Described(t, "unsharp.h21")
 	o := space.Defaults(4)
 	o.MemoryLimit, o.InlinedCalls, o.Recompute = 1, 1, 1
-	sp := spaceOf(t, d, o)
+	sp := spacetest.New(t, d, o)
 	for _, name := range []string{"greedy", "mcts", "protuner"} {
 		s, err := NewModel(name, nil)
 		if err != nil {
@@ -153,7 +154,7 @@ func TestStateNodes(t *testing.T) {
 // A child that forgot what its listing found out is the same state as before.
 func TestForgottenNodesAreTheSame(t *testing.T) {
 	for _, o := range []space.Options{space.Adams(2), space.Defaults(2)} {
-		sp := spaceOf(t, pipelinetest.Described(t, "harris.h21"), o)
+		sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), o)
 		for n := Start(sp); !n.Complete(); {
 			list, again := n.Children(nil), n.Children(nil)
 			for i := range list {

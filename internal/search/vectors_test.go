@@ -10,6 +10,7 @@ import (
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // Prototypes unroll as many vectors of what is packed as it takes to begin anew, so that they
@@ -39,7 +40,7 @@ func TestEnoughPoints(t *testing.T) {
 		p := pipelinetest.Described(t, "dct.h21")
 		f := slices.IndexFunc(p.Funcs, func(f pipeline.Func) bool { return f.Name == "both" })
 		p.Funcs[f].VectorSize, p.Funcs[f].Stages[0].VectorSize = lanes, lanes
-		sp := spaceOf(t, p, space.Defaults(2))
+		sp := spacetest.New(t, p, space.Defaults(2))
 		c := prototype(t, sp, "prototype:strips-32-light")
 		if trace := sp.FormatTrace(c.Trace()); strings.Contains(trace, "both block v 4\n") != want {
 			t.Errorf("%d lanes:\n%s", lanes, trace)
@@ -56,7 +57,7 @@ func TestTilesOfPixels(t *testing.T) {
 		for d, n := range want[0] {
 			p.Funcs[f].Estimate[d] = pipeline.Span{Max: n - 1}
 		}
-		sp := spaceOf(t, p, space.Defaults(2))
+		sp := spacetest.New(t, p, space.Defaults(2))
 		plan := newPlan(sp)
 		plan.place[f] = space.Decision{Func: f, Kind: space.Compute, Vector: 0}
 		if tile, _ := plan.tile(f, 0, 64, 8, false); !slices.Equal(tile.Tile, want[1]) {

@@ -2,7 +2,6 @@ package space
 
 import (
 	"math/rand"
-	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/pipeline"
@@ -35,10 +34,7 @@ func TestDrawnSchedules(t *testing.T) {
 	for _, name := range pipelinetest.Names(t) {
 		t.Run(name, func(t *testing.T) {
 			p := pipelinetest.Described(t, name)
-			binding := p.Binding()
-			if base, _, ok := strings.Cut(name, "_"); ok && len(p.Structure) > 0 {
-				binding = pipelinetest.Described(t, base+".h21").Binding() // what the structure is applied to
-			}
+			binding := pipelinetest.Binding(t, name)
 			for _, o := range []Options{Defaults(2), Adams(16), Defaults(1)} {
 				sp := newSpace(t, p, o)
 				rng := rand.New(rand.NewSource(1))

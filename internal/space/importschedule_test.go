@@ -11,24 +11,8 @@ import (
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
-
-func spaceOf(t testing.TB, name string, o space.Options) *space.Space {
-	t.Helper()
-	sp, err := space.New(pipelinetest.Described(t, name+".h21"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sp
-}
-
-func drawn(sp *space.Space, rng *rand.Rand) *space.State {
-	s := sp.Start()
-	for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
-		s = s.Next(a)
-	}
-	return s
-}
 
 // The directives of a schedule drawn give a state with the same directives, but for tail
 // strategies and the order of splits here and there, and mostly the very nest: the bars are
@@ -38,11 +22,11 @@ func TestImportOfOwnSchedules(t *testing.T) {
 	var all, nests, features, others, failed int
 	for _, name := range []string{"harris", "unsharp", "hist", "bilateral_grid", "conv_layer", "multi_output", "boundary", "gather", "scan", "predicate", "tuple_update", "types", "recurrences"} {
 		for _, o := range []space.Options{space.Defaults(2), space.Adams(16), space.Defaults(1)} {
-			sp := spaceOf(t, name, o)
+			sp := spacetest.New(t, pipelinetest.Described(t, name+".h21"), o)
 			x := feature.New(sp)
 			rng := rand.New(rand.NewSource(3))
 			for range 12 {
-				s := drawn(sp, rng)
+				s := spacetest.Complete(sp, rng)
 				want := s.Schedule()
 				all++
 				again, err := sp.ImportSchedule(want)
@@ -84,7 +68,7 @@ func compared(s schedule.Schedule) string {
 
 // What the space cannot say is named, and the nearest state that it can is found.
 func TestImportOfForeignSchedules(t *testing.T) {
-	sp := spaceOf(t, "harris", space.Defaults(2))
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	own := "output.compute_root()\noutput.split(y, y, yi, 32, shift_inwards)\noutput.split(x, x, xi, 8, shift_inwards)\noutput.reorder(xi, x, yi, y)\noutput.parallel(y)\noutput.vectorize(xi)\n"
 	for _, c := range []struct{ more, says string }{
 		{"", ""},
@@ -150,11 +134,11 @@ func sortedLines(s schedule.Schedule) string {
 // A schedule of the space is its own nearest.
 func TestNearestOfOwnSchedules(t *testing.T) {
 	for _, name := range []string{"harris", "hist", "multi_output"} {
-		sp := spaceOf(t, name, space.Defaults(2))
+		sp := spacetest.New(t, pipelinetest.Described(t, name+".h21"), space.Defaults(2))
 		rng := rand.New(rand.NewSource(5))
 		exact := 0
 		for range 10 {
-			s := drawn(sp, rng)
+			s := spacetest.Complete(sp, rng)
 			near, err := sp.NearSchedule(s.Schedule())
 			if err != nil {
 				t.Fatal(err)
@@ -174,10 +158,10 @@ func TestNearestOfOwnSchedules(t *testing.T) {
 }
 
 func FuzzImportSchedule(f *testing.F) {
-	sp := spaceOf(f, "multi_output", space.Adams(2))
+	sp := spacetest.New(f, pipelinetest.Described(f, "multi_output.h21"), space.Adams(2))
 	rng := rand.New(rand.NewSource(1))
 	for range 8 {
-		f.Add(drawn(sp, rng).Schedule().String())
+		f.Add(spacetest.Complete(sp, rng).Schedule().String())
 	}
 	f.Add("detail.compute_root()\nblurred.compute_at(detail, x)\nrows.compute_at(blurred, __outermost)\n")
 	f.Add("detail.fuse(x, y, t)\ndetail.parallel(t)\nblurred.compute_at(detail, t)\n")

@@ -8,6 +8,7 @@ import (
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // A version for the estimated sizes is made of each output of one value. What is at root
@@ -109,15 +110,9 @@ func TestSpecialized(t *testing.T) {
 func TestReplaySized(t *testing.T) {
 	p := pipelinetest.Described(t, "harris.h21")
 	o := space.Defaults(2)
-	without, err := space.New(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := spacetest.New(t, p, o)
 	o.Sized = true
-	with, err := space.New(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := spacetest.New(t, p, o)
 	replay := func(sp *space.Space, text string) *space.State {
 		t.Helper()
 		trace, err := sp.ParseTrace(text)
@@ -147,10 +142,7 @@ func TestReplaySized(t *testing.T) {
 func TestSizedTilesInRegisters(t *testing.T) {
 	o := space.Defaults(2)
 	o.Sized = true
-	sp, err := space.New(pipelinetest.Described(t, "conv_layer.h21"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "conv_layer.h21"), o)
 	for _, version := range []string{"", "relu sized\n"} {
 		trace, err := sp.ParseTrace("relu compute root vector c\nrelu tasks [128,10,80,5]\nsum compute relu [8,1,1,5] vector c\n" + version)
 		if err != nil {

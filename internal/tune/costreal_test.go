@@ -15,15 +15,13 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
 // solutions are complete nodes of harris, no two of them the same, dearer and dearer.
 func solutions(t *testing.T, n int) (*space.Space, []search.Solution) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	rng := rand.New(rand.NewSource(1))
 	var out []search.Solution
 	known := map[uint64]bool{}

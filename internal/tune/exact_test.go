@@ -10,6 +10,7 @@ import (
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // served is a tuner of a Generator on two cores, whose reference is computed.
@@ -114,10 +115,7 @@ HALIDE_REGISTER_GENERATOR(Rows, rows)
 		tu := served(t, bridge.Options{Path: path})
 		so := space.Defaults(2)
 		so.Sized = tu.specializes()
-		sp, err := space.New(tu.pipe, so)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := spacetest.New(t, tu.pipe, so)
 		d, ok := sp.Sizable()
 		if !ok || (tu.server.Sizes() == 1) != only {
 			t.Fatalf("%s is checked at %d sizes, and may have a version: %v", path, tu.server.Sizes(), ok)

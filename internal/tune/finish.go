@@ -320,7 +320,6 @@ func (t *tuner) standing(schedules []schedule.Schedule) []schedule.Schedule {
 // is mostly the first.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
-	function := t.function()
 	exact := t.newExact()
 	defer exact.close()
 	var failures error
@@ -334,10 +333,11 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 				failures = errors.Join(failures, err)
 			}
 		}
-		if err := exact.check(ctx, s); err != nil {
-			if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
-				return nil, end
-			}
+		err := exact.check(ctx, s)
+		if end := cmp.Or(ctx.Err(), t.gone()); err != nil && end != nil {
+			return nil, end
+		}
+		if err != nil {
 			if !t.leaveOut(ctx, s, err) {
 				leave(err)
 			} else if i < len(order) {
@@ -350,16 +350,10 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if err != nil {
 			return nil, err
 		}
-		if err := t.gen.Apply(ctx, s, source, t.emission(out)); err != nil {
-			leave(err)
-			continue
+		library, err := t.applied(ctx, s, source, out)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		// Linked beside the user's files, not among them.
-		tmp, err := os.MkdirTemp(t.scratch, "link-")
-		if err != nil {
-			return nil, err
-		}
-		library, err := t.gen.Toolchain.Library(ctx, filepath.Join(out, function+".a"), tmp)
 		if err != nil {
 			leave(err)
 			continue
@@ -378,6 +372,19 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		return nil, fmt.Errorf("none of the best schedules could be built ahead of time; --no-specialize tries only what can be built for all sizes: %w", failures)
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
+}
+
+// applied is a schedule's library: built by Halide itself, and linked beside the user's files,
+// not among them.
+func (t *tuner) applied(ctx context.Context, s schedule.Schedule, source, out string) (library string, err error) {
+	if err := t.gen.Apply(ctx, s, source, t.emission(out)); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(t.scratch, "link-")
+	if err != nil {
+		return "", err
+	}
+	return t.gen.Toolchain.Library(ctx, filepath.Join(out, t.function()+".a"), tmp)
 }
 
 // foundAs is what the search found a schedule as: one that got or lost its version for the

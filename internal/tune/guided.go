@@ -139,14 +139,19 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 	}
 	slices.SortStableFunc(all, search.ByCost)
 	t.events.phase("checking")
+	checking, cancel := Stoppable(ctx, stop)
+	defer cancel()
 	for _, c := range search.Candidates(all, t.o.Search) {
-		err := measure.CheckOnce(ctx, t.server, bridge.BuildRequest{Schedule: c.Schedule}, t.o.Protocol, t.o.Threads)
+		err := measure.CheckOnce(checking, t.server, bridge.BuildRequest{Schedule: c.Schedule}, t.o.Protocol, t.o.Threads)
 		if err == nil {
 			t.best = []ranked{{candidate: c}}
 			return nil
 		}
 		if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
 			return end
+		}
+		if stopped(stop) {
+			break
 		}
 		t.events.note("left out: schedule %s: %v", c.Schedule.HashString(), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
 // nothing is a strategy that finds nothing.
@@ -41,10 +42,7 @@ func distance(s schedule.Schedule, want int64) (far float64, ok bool) {
 // Numbers of the fastest are moved to where they are best, which no power of two is, whatever
 // fails on the way; nothing is proposed twice, and all outcomes reach the other strategy.
 func TestNumbersArePolished(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	const want = 20
 	then := &nothing{}
 	spent := 0.0
@@ -111,10 +109,7 @@ func TestNumbersArePolished(t *testing.T) {
 
 // Every other proposal is polished, from so much of the budget on and once enough worked.
 func TestPolishingTakesTurns(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	random, err := search.New("random", sp, rand.New(rand.NewSource(1)))
 	if err != nil {
 		t.Fatal(err)
@@ -165,10 +160,7 @@ func TestPolishingTakesTurns(t *testing.T) {
 // The fastest of the other strategy is tried with vectors half as long, once for each
 // structure; what that brings is polished from there on.
 func TestVectorsAreNarrowed(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	late := 0.0
 	p := newPolisher(&nothing{}, []*space.Space{sp}, func() float64 { return late }, t.Errorf, rand.New(rand.NewSource(1)))
 	for seed := int64(0); p.worked < narrowLeast; seed++ {

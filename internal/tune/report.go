@@ -76,7 +76,7 @@ type BaselineReport struct {
 	Verdict *measure.Verdict `json:"verdict,omitempty"` // how many times faster the winner is
 }
 
-// Reported is the report of a run that ended; nil of one that did not.
+// Reported is the report of a run that handed something out; nil of one that did not.
 func Reported(run tunedb.Run) (*Report, error) {
 	if run.Report == nil {
 		return nil, nil

@@ -12,25 +12,18 @@ import (
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
 // drawn is a complete state.
 func drawn(sp *space.Space, seed int64) *space.State {
-	s := sp.Start()
-	for rng := rand.New(rand.NewSource(seed)); !s.Complete(); {
-		a, _ := s.Sample(rng)
-		s = s.Next(a)
-	}
-	return s
+	return spacetest.Complete(sp, rand.New(rand.NewSource(seed)))
 }
 
 // What was found at another size is played again here; what cannot be read is left out.
 func TestEarlierIsPlayedAgain(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	state := drawn(sp, 1)
 	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
@@ -63,10 +56,7 @@ func TestEarlierIsPlayedAgain(t *testing.T) {
 // What was measured is known again, as a state where its trace leads to it and without one
 // where it leads elsewhere; but not where it is of Funcs that are not made now.
 func TestWhatWasMeasuredIsKnown(t *testing.T) {
-	sp, err := space.New(pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	state := drawn(sp, 1)
 	other := drawn(sp, 2)
 	cloned := schedule.Schedule{Directives: append([]schedule.Directive{{Op: schedule.CloneIn, Func: "gray", As: "gray_1", Funcs: []string{"output"}}}, state.Schedule().Directives...)}

@@ -127,8 +127,13 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 		return nil, err
 	}
 	err = t.finish(ctx, stop)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = t.recorder.End(ctx, t.report)
+	case errors.Is(err, ErrInterrupted) && t.report.Hash != "":
+		if failed := t.recorder.Report(ctx, t.report); failed != nil {
+			err = failed
+		}
 	}
 	return t.report, err
 }

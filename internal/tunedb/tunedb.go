@@ -301,15 +301,22 @@ func (r *Recorder) Refute(ctx context.Context, hash, status, message string) err
 
 // End marks the run as ended and stores its report; nil where there is none.
 func (r *Recorder) End(ctx context.Context, report any) error {
-	var text sql.NullString
 	if report != nil {
-		b, err := json.Marshal(report)
-		if err != nil {
+		if err := r.Report(ctx, report); err != nil {
 			return err
 		}
-		text = sql.NullString{String: string(b), Valid: true}
 	}
-	_, err := r.db.sql.ExecContext(ctx, `UPDATE runs SET ended = ?, report = ? WHERE id = ?`, stamp(time.Now()), text, r.run)
+	_, err := r.db.sql.ExecContext(ctx, `UPDATE runs SET ended = ? WHERE id = ?`, stamp(time.Now()), r.run)
+	return r.db.explain(err)
+}
+
+// Report stores the report of a run that has not ended, and may never: its user stopped it.
+func (r *Recorder) Report(ctx context.Context, report any) error {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	_, err = r.db.sql.ExecContext(ctx, `UPDATE runs SET report = ? WHERE id = ?`, string(text), r.run)
 	return r.db.explain(err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,9 +14,11 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 )
 
-// dir is where they are, seen from the folder of a package in internal, where its
-// tests run.
-var dir = filepath.Join("..", "pipeline", "testdata")
+// dir is where they are, whichever package's tests run.
+var dir = func() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "testdata")
+}()
 
 // Described is the golden description of that name ("harris.h21": harris as Halide
 // 21 has it), with the directives that it was made after.
@@ -26,6 +29,18 @@ func Described(t testing.TB, name string) *pipeline.Pipeline {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return p.WithStructure(structure(t, name))
+}
+
+// Binding is what schedules of the golden description of that name are tied to: the Funcs
+// and loops as they are before the directives that it was made after.
+func Binding(t testing.TB, name string) schedule.Binding {
+	t.Helper()
+	p := Described(t, name)
+	if base, _, ok := strings.Cut(name, "_"); ok && len(p.Structure) > 0 {
+		_, version, _ := strings.Cut(name, ".")
+		p = Described(t, base+"."+version)
+	}
+	return p.Binding()
 }
 
 // Names names the golden descriptions of Halide 21.

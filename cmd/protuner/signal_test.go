@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/protuner/protuner/internal/tune"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// slowLinker is a compiler that does not come to an end where it links a winner, and says
+// when it is there.
+const slowLinker = "#!/bin/sh\n[ \"$1\" = -shared ] && { echo > linking; sleep 300; }\nexec g++ \"$@\"\n"
+
+// TestSignalledTunes: after Ctrl-C, and SIGTERM is the same, the best so far is kept, built and
+// reported, and the exit code says what happened; a second signal ends what still builds that,
+// and only the database has what was measured.
+func TestSignalledTunes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	for name, signals := range map[string][]os.Signal{
+		"Ctrl-C":       {os.Interrupt},
+		"SIGTERM":      {syscall.SIGTERM},
+		"Ctrl-C twice": {os.Interrupt, os.Interrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := command(t, dir, "tune", small, "--search", "evolve", "--budget", "1m", "--seeds", "none", "--baseline", "own", "--db", "s.db", "--json", "-o", "out")
+			cmd.Env = append(cmd.Env, markVariable+"="+dir)
+			twice := len(signals) > 1
+			if twice {
+				linker := filepath.Join(dir, "linker")
+				if err := os.WriteFile(linker, []byte(slowLinker), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				cmd.Env = append(cmd.Env, "CXX="+linker)
+			}
+			progress, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, words bytes.Buffer
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			due := []string{"best so far", "building the winner"}[:len(signals)]
+			for lines := bufio.NewScanner(progress); lines.Scan(); {
+				fmt.Fprintln(&words, lines.Text())
+				if len(due) == 0 || !strings.Contains(lines.Text(), due[0]) {
+					continue
+				}
+				if due[0] == "building the winner" {
+					settled(t, func() bool { _, err := os.Stat(filepath.Join(dir, "linking")); return err == nil }, func() string { return "no winner was linked" })
+				}
+				if err := cmd.Process.Signal(signals[len(signals)-len(due)]); err != nil {
+					t.Error(err)
+				}
+				due = due[1:]
+			}
+			_ = cmd.Wait() // its code is looked at
+			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || len(due) > 0 || !strings.HasSuffix(words.String(), "protuner: interrupted\n") {
+				t.Errorf("code %d, not sent at %q:\n%s", code, due, &words)
+			}
+			r := new(tune.Report)
+			switch err := json.Unmarshal(out.Bytes(), r); {
+			case twice && out.Len() > 0:
+				t.Errorf("reported all the same: %s", &out)
+			case !twice && (err != nil || r.Measured == 0 || r.Hash == "" || r.Final != 0 || len(r.Baselines) != 0):
+				t.Errorf("%v, report %s", err, &out)
+			}
+			written := []string{"report.md"}
+			if !twice {
+				written = append(written, "directives.a", "directives.h", "directives.schedule.h")
+			}
+			for _, name := range written {
+				if _, err := os.Stat(filepath.Join(dir, "out", name)); (err == nil) == twice {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			settled(t, func() bool { return len(marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
+				func() string { return fmt.Sprintf("processes %v, files %v", marked(dir), leftBehind(dir)) })
+			if len(snapshot(t, filepath.Join(dir, "s.db"))) == 0 {
+				t.Error("nothing that was measured is kept")
+			}
+			// What was handed out is known to export, though the run has not ended.
+			db, err := tunedb.Open(t.Context(), filepath.Join(dir, "s.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			runs, err := db.Runs(t.Context(), "")
+			if err != nil || len(runs) != 1 || !runs[0].Ended.IsZero() {
+				t.Fatalf("%v, runs %+v", err, runs)
+			}
+			kept, err := tune.Reported(runs[0])
+			if err != nil || (kept == nil) != twice || kept != nil && kept.Hash != r.Hash {
+				t.Errorf("%v, kept %+v", err, kept)
+			}
+		})
+	}
+}

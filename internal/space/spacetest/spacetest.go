@@ -1,0 +1,79 @@
+// Package spacetest gives the tests of other packages spaces, states drawn of them, and
+// schedules that Adams2019 made.
+package spacetest
+
+import (
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/pipeline"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/space"
+)
+
+// New is the space of a pipeline that there is one of.
+func New(t testing.TB, p *pipeline.Pipeline, o space.Options) *space.Space {
+	t.Helper()
+	sp, err := space.New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sp
+}
+
+// Complete is a complete state whose decisions are drawn.
+func Complete(sp *space.Space, rng *rand.Rand) *space.State {
+	s := sp.Start()
+	for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
+		s = s.Next(a)
+	}
+	return s
+}
+
+// dir is where the goldens are, whichever package's tests run.
+var dir = func() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "..", "feature", "testdata")
+}()
+
+// Golden is a schedule that Adams2019 made of a golden description on two cores.
+type Golden struct {
+	Name  string // the description's, and a number
+	State *space.State
+}
+
+// Goldens are all of them.
+func Goldens(t testing.TB) []Golden {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.nest"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d goldens (%v)", len(files), err)
+	}
+	var out []Golden
+	for _, file := range files {
+		g := Golden{Name: strings.TrimSuffix(filepath.Base(file), ".nest")}
+		sp := New(t, pipelinetest.Described(t, g.Description()), space.Adams(2))
+		if g.State, err = sp.Import(string(g.File(t, ".nest"))); err != nil {
+			t.Fatalf("%s: %v", g.Name, err)
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// Description is the name of the description that it is of.
+func (g Golden) Description() string { return g.Name[:strings.LastIndex(g.Name, ".")] }
+
+// File is what Adams2019 wrote of it with that ending.
+func (g Golden) File(t testing.TB, ending string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, g.Name+ending))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
