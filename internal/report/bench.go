@@ -301,12 +301,39 @@ func Bench(w io.Writer, b *bench.Stored, s *bench.Summary) {
 		out.SetStyle(style)
 		fmt.Fprintf(w, "\n%s. %s\n%s\n", t.Title, t.About, out.Render())
 	}
-	if len(s.Missing) > 0 {
-		fmt.Fprintf(w, "\nmissing:\n")
-		for _, m := range s.Missing {
-			fmt.Fprintf(w, "  %s\n", oneLine(m))
+	for _, l := range lists(s) {
+		fmt.Fprintf(w, "\n%s:\n", strings.ToLower(l.Title))
+		for _, line := range l.Lines {
+			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
+}
+
+// benchList is a list of sentences about a comparison.
+type benchList struct {
+	Title string
+	Lines []string
+}
+
+// lists are what is missing and what is to be known of what is there, where there is any.
+func lists(s *bench.Summary) (out []benchList) {
+	missing, notes := benchList{Title: "Missing"}, benchList{Title: "Notes"}
+	for _, m := range s.Missing {
+		missing.Lines = append(missing.Lines, oneLine(m))
+	}
+	for _, r := range s.Apps {
+		for _, c := range r.Cells {
+			if c.Note != "" {
+				notes.Lines = append(notes.Lines, oneLine(r.App+" by "+c.Method+": "+c.Note))
+			}
+		}
+	}
+	for _, l := range []benchList{missing, notes} {
+		if len(l.Lines) > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // oneLine cuts a text to what a list holds.
@@ -329,10 +356,10 @@ func BenchMarkdown(b *bench.Stored, s *bench.Summary) string {
 	for _, t := range benchTables(s) {
 		fmt.Fprintf(&o, "\n### %s\n\n%s\n\n%s\n", t.Title, t.About, t.writer().RenderMarkdown())
 	}
-	if len(s.Missing) > 0 {
-		fmt.Fprintf(&o, "\n### Missing\n\n")
-		for _, m := range s.Missing {
-			fmt.Fprintf(&o, "- %s\n", oneLine(m))
+	for _, l := range lists(s) {
+		fmt.Fprintf(&o, "\n### %s\n\n", l.Title)
+		for _, line := range l.Lines {
+			fmt.Fprintf(&o, "- %s\n", line)
 		}
 	}
 	return o.String()

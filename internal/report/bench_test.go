@@ -38,6 +38,9 @@ func benchSample() *bench.Stored {
 		if method == "ours" {
 			e.Evaluations, e.Roots, e.Greedy, e.Cost, e.Measured = 1000, 10, 3, 2, 40
 		}
+		if method == "ours" && app == "alpha" {
+			e.Note = "the last 3 of 10 roots were not timed: 3m0s of timing were over"
+		}
 		if method == "beam" && status == "ok" {
 			e.Cost = 2.5
 		}

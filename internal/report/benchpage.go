@@ -28,19 +28,8 @@ func BenchPage(w io.Writer, b *bench.Stored, s *bench.Summary, plots []*benchPlo
 		Facts    [][2]string
 		Pictures []picture
 		Tables   []benchTable
-		Missing  []string
-		Notes    []string
-	}{Title: "Schedules side by side", Headline: headline(s), Facts: facts(b), Tables: benchTables(s)}
-	for _, m := range s.Missing {
-		data.Missing = append(data.Missing, oneLine(m))
-	}
-	for _, r := range s.Apps {
-		for _, c := range r.Cells {
-			if c.Note != "" {
-				data.Notes = append(data.Notes, oneLine(r.App+" by "+c.Method+": "+c.Note))
-			}
-		}
-	}
+		Lists    []benchList
+	}{Title: "Schedules side by side", Headline: headline(s), Facts: facts(b), Tables: benchTables(s), Lists: lists(s)}
 	for _, p := range plots {
 		var svg bytes.Buffer
 		if err := p.draw(&svg, "svg"); err != nil {
