@@ -99,7 +99,8 @@ const dropSignificance = 0.01
 
 // Run races the participants: each round times all that are still in, in an order
 // shuffled anew, and with them participant 0 a second time. It ends when the
-// interval of every pair with participant 0 is precise enough, or after MaxRounds.
+// interval of every pair with participant 0 is precise enough and there are rounds enough for
+// its noise floor, or after MaxRounds.
 // Where participant 0 fails there is nothing to compare with: the error is its *bridge.Failure.
 func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*Race, error) {
 	race := &Race{Lanes: make([]Lane, len(racers))}
@@ -159,7 +160,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		if o.Progress != nil {
 			o.Progress(race.Rounds)
 		}
-		if race.Rounds >= o.MinRounds && (race.precise(rng, o.HalfWidth) || time.Since(started) > o.MaxTime) {
+		if race.Rounds >= o.MinRounds && (race.calm() && race.precise(rng, o.HalfWidth) || time.Since(started) > o.MaxTime) {
 			break
 		}
 	}
@@ -253,8 +254,16 @@ func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
 // as the machine is disturbed. Where fewer than five rounds are quiet in both, too few for an
 // interval, all rounds have to do.
 func AgainstItself(laps, sentinel []time.Duration) []float64 {
+	both, all := againstItself(laps, sentinel)
+	if len(both) < fewestRounds {
+		return all
+	}
+	return both
+}
+
+// againstItself are the ratios of the rounds in which neither lap was disturbed, and of all.
+func againstItself(laps, sentinel []time.Duration) (both, all []float64) {
 	most := quiet * float64(min(Lane{Laps: laps}.Best(), Lane{Laps: sentinel}.Best()))
-	var both, all []float64
 	for k := range min(len(laps), len(sentinel)) {
 		a, b := float64(laps[k]), float64(sentinel[k])
 		if a <= 0 || b <= 0 {
@@ -265,10 +274,13 @@ func AgainstItself(laps, sentinel []time.Duration) []float64 {
 			both = append(both, a/b)
 		}
 	}
-	if len(both) < fewestRounds {
-		return all
-	}
-	return both
+	return both, all
+}
+
+// calm holds once there are rounds enough for a noise floor.
+func (r *Race) calm() bool {
+	both, _ := againstItself(r.Lanes[0].Laps, r.Sentinel)
+	return len(both) >= fewestRounds
 }
 
 func (r *Race) precise(rng *rand.Rand, halfWidth float64) bool {

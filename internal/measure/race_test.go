@@ -107,6 +107,20 @@ func TestDisturbedRoundsAreThrownAway(t *testing.T) {
 	}
 }
 
+// What is precise goes on until it is known how far a build is from itself: for twenty rounds
+// one of its two laps is disturbed.
+func TestRacesGoOnForTheNoiseFloor(t *testing.T) {
+	race := run(t, raceOptions(t), &scripted{lap: func(k int) (time.Duration, error) {
+		if k < 40 && k%2 == 0 {
+			return 30 * ms, nil
+		}
+		return 10 * ms, nil
+	}}, always(20*ms))
+	if race.Rounds+race.Thrown < 20+fewestRounds || !race.calm() {
+		t.Errorf("%d rounds, %d thrown away, ratios %v", race.Rounds, race.Thrown, AgainstItself(race.Lanes[0].Laps, race.Sentinel))
+	}
+}
+
 // On a machine that is disturbed every third lap a participant is as fast as itself: rounds
 // are thrown away by the sentinel alone, and the other lap of those that count is disturbed
 // as often as any.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	out, keep, err := t.outDir()
+	out, err := os.MkdirTemp(t.scratch, "out-")
 	if err != nil {
 		return err
 	}
@@ -47,17 +48,14 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 		return err
 	}
 	interrupted := stopped(stop)
-	if keep {
-		t.report.Out = out
-	}
 	if t.report.Kept {
 		if err := t.keepOwn(ctx, out); err != nil {
 			return err
 		}
 	}
-	if keep {
+	if t.o.Out != "" {
 		t.events.phase("writing")
-		if t.report.Files, err = listFiles(out); err != nil {
+		if err := t.publish(out); err != nil {
 			return err
 		}
 	}
@@ -374,8 +372,8 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
 }
 
-// applied is a schedule's library: built by Halide itself, and linked beside the user's files,
-// not among them.
+// applied is a schedule's library: built by Halide itself, and linked beside the files that
+// the user gets, not among them.
 func (t *tuner) applied(ctx context.Context, s schedule.Schedule, source, out string) (library string, err error) {
 	if err := t.gen.Apply(ctx, s, source, t.emission(out)); err != nil {
 		return "", err
@@ -522,14 +520,49 @@ func (t *tuner) fresh(runner, library string) measure.InFresh {
 	}}
 }
 
-func listFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+// publish moves what was built into the user's folder, each file once it is whole: what an
+// earlier run left there stays until there is something in its place.
+func (t *tuner) publish(built string) error {
+	out, err := filepath.Abs(t.o.Out)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []string
+	if err := writable(out); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(built)
+	if err != nil {
+		return err
+	}
+	t.report.Out = out
 	for _, e := range entries {
-		out = append(out, filepath.Join(dir, e.Name()))
+		to := filepath.Join(out, e.Name())
+		if err := put(filepath.Join(built, e.Name()), to); err != nil {
+			return err
+		}
+		t.report.Files = append(t.report.Files, to)
 	}
-	return out, nil
+	if t.report.Kept { // of which there is no .schedule.h, but one of another winner's may be there
+		if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// put copies a file, which may be to another file system.
+func put(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	whole := filepath.Join(filepath.Dir(to), ".protuner-"+filepath.Base(to))
+	err = os.WriteFile(whole, content, 0o644)
+	if err == nil {
+		err = os.Rename(whole, to)
+	}
+	if err != nil {
+		os.Remove(whole)
+	}
+	return err
 }

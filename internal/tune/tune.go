@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -376,20 +375,6 @@ func (t *tuner) function() string {
 		return t.o.Function
 	}
 	return t.gen.Name
-}
-
-// outDir makes the folder for the winner's files; a temporary one where none is
-// wanted, which keep tells.
-func (t *tuner) outDir() (dir string, keep bool, err error) {
-	if t.o.Out == "" {
-		dir, err = os.MkdirTemp(t.scratch, "out-")
-		return dir, false, err
-	}
-	if err := writable(t.o.Out); err != nil {
-		return "", true, err
-	}
-	dir, err = filepath.Abs(t.o.Out)
-	return dir, true, err
 }
 
 // writable makes a folder, and sure that files can be written to it.
