@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -401,28 +400,6 @@ func (t *tuner) foundAs(s schedule.Schedule) (ranked, bool) {
 	return other, measured
 }
 
-// emission is what a winner's folder holds.
-func (t *tuner) emission(out string) bridge.Emission {
-	outputs := slices.Clone(standardOutputs)
-	for _, e := range t.o.Emit {
-		if !slices.Contains(outputs, e) {
-			outputs = append(outputs, e)
-		}
-	}
-	return bridge.Emission{Dir: out, Function: t.function(), Outputs: outputs}
-}
-
-// keepOwn hands back the Generator's own schedule. There is no .schedule.h of it.
-func (t *tuner) keepOwn(ctx context.Context, out string) error {
-	e := t.emission(out)
-	e.Outputs = slices.DeleteFunc(e.Outputs, func(o string) bool { return o == "schedule" })
-	if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil {
-		return err
-	}
-	t.events.note("the Generator's own schedule leads the race, so it is handed back as it stands")
-	return t.gen.Emit(ctx, "", nil, t.o.BaselineLimits, e)
-}
-
 // raceBaselines compares the winner with each baseline, and says how sure that is;
 // where there is none it is checked and timed once in a fresh process. Where the search
 // began with the Generator's own schedule, that is what is handed back if it leads:
@@ -518,51 +495,4 @@ func (t *tuner) fresh(runner, library string) measure.InFresh {
 	return measure.InFresh{Fresh: bridge.Fresh{
 		Runner: runner, Library: library, Function: t.function(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
 	}}
-}
-
-// publish moves what was built into the user's folder, each file once it is whole: what an
-// earlier run left there stays until there is something in its place.
-func (t *tuner) publish(built string) error {
-	out, err := filepath.Abs(t.o.Out)
-	if err != nil {
-		return err
-	}
-	if err := writable(out); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(built)
-	if err != nil {
-		return err
-	}
-	t.report.Out = out
-	for _, e := range entries {
-		to := filepath.Join(out, e.Name())
-		if err := put(filepath.Join(built, e.Name()), to); err != nil {
-			return err
-		}
-		t.report.Files = append(t.report.Files, to)
-	}
-	if t.report.Kept { // of which there is no .schedule.h, but one of another winner's may be there
-		if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// put copies a file, which may be to another file system.
-func put(from, to string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	whole := filepath.Join(filepath.Dir(to), ".protuner-"+filepath.Base(to))
-	err = os.WriteFile(whole, content, 0o644)
-	if err == nil {
-		err = os.Rename(whole, to)
-	}
-	if err != nil {
-		os.Remove(whole)
-	}
-	return err
 }
