@@ -1,11 +1,11 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -64,27 +64,27 @@ func Doctor(ctx context.Context, halideDir string) []Check {
 	}
 	out[len(out)-1].Found = t.Compiler + ": " + t.identity
 	add("linker", nil, t.Linker)
-	err = writable(cache.Dir)
+	err = Writable(cache.Dir)
 	if !add("cache", err, cache.Dir) {
 		out[len(out)-1].Mend = "name a folder that can be written in PROTUNER_CACHE"
 		return out
 	}
 	plugin, err := t.Plugin(ctx, false)
 	add("plugin", err, plugin)
-	if err := writable(os.TempDir()); !add("scratch", err, os.TempDir()) {
+	if err := Writable(os.TempDir()); !add("scratch", err, os.TempDir()) {
 		out[len(out)-1].Mend = "name a folder that can be written in TMPDIR"
 	}
 	return out
 }
 
-func writable(dir string) error {
+// Writable makes a folder, and sure that files can be written to it.
+func Writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "doctor")
+	probe, err := os.CreateTemp(dir, ".protuner-")
 	if err != nil {
 		return err
 	}
-	f.Close()
-	return os.Remove(filepath.Clean(f.Name()))
+	return cmp.Or(probe.Close(), os.Remove(probe.Name()))
 }

@@ -254,15 +254,15 @@ func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
 // as the machine is disturbed. Where fewer than five rounds are quiet in both, too few for an
 // interval, all rounds have to do.
 func AgainstItself(laps, sentinel []time.Duration) []float64 {
-	both, all := againstItself(laps, sentinel)
+	both, all := quietRatios(laps, sentinel)
 	if len(both) < fewestRounds {
 		return all
 	}
 	return both
 }
 
-// againstItself are the ratios of the rounds in which neither lap was disturbed, and of all.
-func againstItself(laps, sentinel []time.Duration) (both, all []float64) {
+// quietRatios are the ratios of the rounds in which neither lap was disturbed, and of all.
+func quietRatios(laps, sentinel []time.Duration) (both, all []float64) {
 	most := quiet * float64(min(Lane{Laps: laps}.Best(), Lane{Laps: sentinel}.Best()))
 	for k := range min(len(laps), len(sentinel)) {
 		a, b := float64(laps[k]), float64(sentinel[k])
@@ -279,7 +279,7 @@ func againstItself(laps, sentinel []time.Duration) (both, all []float64) {
 
 // calm holds once there are rounds enough for a noise floor.
 func (r *Race) calm() bool {
-	both, _ := againstItself(r.Lanes[0].Laps, r.Sentinel)
+	both, _ := quietRatios(r.Lanes[0].Laps, r.Sentinel)
 	return len(both) >= fewestRounds
 }
 

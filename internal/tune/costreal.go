@@ -41,7 +41,7 @@ func (c *RootTimer) Choose(ctx context.Context, best []search.Solution) (int, er
 		return cheapest(best), nil
 	}
 	start := time.Now()
-	i, err := c.time(ctx, best)
+	i, err := c.fastest(ctx, best)
 	c.spent += time.Since(start)
 	if err == nil && !math.IsInf(c.Seconds(best[i]), 1) {
 		c.chosen = best[i]
@@ -56,7 +56,7 @@ func (c *RootTimer) Last(ctx context.Context, found search.Solution) (search.Sol
 		return found, nil
 	}
 	both := []search.Solution{found, c.chosen}
-	i, err := c.time(ctx, both)
+	i, err := c.fastest(ctx, both)
 	return both[i], err
 }
 
@@ -70,8 +70,9 @@ func cheapest(of []search.Solution) int {
 	return first
 }
 
-// time measures those of the solutions that were not and finds the fastest.
-func (c *RootTimer) time(ctx context.Context, best []search.Solution) (int, error) {
+// fastest measures those of the solutions that were not measured, and is the place of the
+// fastest.
+func (c *RootTimer) fastest(ctx context.Context, best []search.Solution) (int, error) {
 	candidates := search.Candidates(best, c.Name)
 	var fresh []search.Candidate
 	for _, x := range candidates {

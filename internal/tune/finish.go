@@ -317,6 +317,11 @@ func (t *tuner) standing(schedules []schedule.Schedule) []schedule.Schedule {
 // is mostly the first.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
+	// Linked beside the files that the user gets, not among them.
+	linked, err := os.MkdirTemp(t.scratch, "link-")
+	if err != nil {
+		return nil, err
+	}
 	exact := t.newExact()
 	defer exact.close()
 	var failures error
@@ -330,11 +335,10 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 				failures = errors.Join(failures, err)
 			}
 		}
-		err := exact.check(ctx, s)
-		if end := cmp.Or(ctx.Err(), t.gone()); err != nil && end != nil {
-			return nil, end
-		}
-		if err != nil {
+		if err := exact.check(ctx, s); err != nil {
+			if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
+				return nil, end
+			}
 			if !t.leaveOut(ctx, s, err) {
 				leave(err)
 			} else if i < len(order) {
@@ -347,7 +351,10 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		if err != nil {
 			return nil, err
 		}
-		library, err := t.applied(ctx, s, source, out)
+		var library string
+		if err = t.gen.Apply(ctx, s, source, t.emission(out)); err == nil {
+			library, err = t.gen.Toolchain.Library(ctx, filepath.Join(out, t.function()+".a"), linked)
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -369,19 +376,6 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		return nil, fmt.Errorf("none of the best schedules could be built ahead of time; --no-specialize tries only what can be built for all sizes: %w", failures)
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
-}
-
-// applied is a schedule's library: built by Halide itself, and linked beside the files that
-// the user gets, not among them.
-func (t *tuner) applied(ctx context.Context, s schedule.Schedule, source, out string) (library string, err error) {
-	if err := t.gen.Apply(ctx, s, source, t.emission(out)); err != nil {
-		return "", err
-	}
-	tmp, err := os.MkdirTemp(t.scratch, "link-")
-	if err != nil {
-		return "", err
-	}
-	return t.gen.Toolchain.Library(ctx, filepath.Join(out, t.function()+".a"), tmp)
 }
 
 // foundAs is what the search found a schedule as: one that got or lost its version for the

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,14 +83,7 @@ func put(from, to string) error {
 
 // writable makes a folder, and sure that files can be written to it.
 func writable(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(dir, ".protuner-"); err == nil {
-			err = cmp.Or(probe.Close(), os.Remove(probe.Name()))
-		}
-	}
-	if err != nil {
+	if err := bridge.Writable(dir); err != nil {
 		return fmt.Errorf("cannot write to the folder %s: %w; name one that can be written with -o", dir, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,9 +130,7 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	case err == nil:
 		err = t.recorder.End(ctx, t.report)
 	case errors.Is(err, ErrInterrupted) && t.report.Hash != "":
-		if failed := t.recorder.Report(ctx, t.report); failed != nil {
-			err = failed
-		}
+		err = cmp.Or(t.recorder.Report(ctx, t.report), err)
 	}
 	return t.report, err
 }
