@@ -25,14 +25,6 @@ import (
 
 var killRounds = flag.Int("rounds", 3, "how often a tune is killed")
 
-// Processes of a test are marked with the test's own folder.
-const markVariable = bridgetest.MarkVariable
-
-var (
-	marked  = bridgetest.Marked
-	settled = bridgetest.Settled
-)
-
 // unswept is what a killed tune left for good. The folder of one that was killed before
 // its server had made a reference in it, and so lived to remove it, goes with the next.
 func unswept(dir string) []string {
@@ -93,7 +85,7 @@ func TestKilledTunes(t *testing.T) {
 	tuneIt := func(trials int) *exec.Cmd {
 		cmd := command(t, dir, "tune", small, "--trials", fmt.Sprint(trials), "--budget", "12s", "--seeds", "mullapudi2016", "--baseline", "own,mullapudi2016",
 			"--db", path, "--json")
-		cmd.Env = append(cmd.Env, markVariable+"="+dir)
+		cmd.Env = append(cmd.Env, bridgetest.MarkVariable+"="+dir)
 		return cmd
 	}
 	// What has to be compiled once is compiled before.
@@ -110,8 +102,8 @@ func TestKilledTunes(t *testing.T) {
 		time.Sleep(time.Duration(rng.Intn(12000)) * time.Millisecond)
 		_ = cmd.Process.Signal(syscall.SIGKILL)
 		_ = cmd.Wait()
-		settled(t, func() bool { return len(marked(dir)) == 0 }, func() string { return fmt.Sprintf("processes live on: %v", marked(dir)) })
-		settled(t, func() bool { return len(unswept(dir)) == 0 }, func() string { return fmt.Sprintf("left behind: %v", unswept(dir)) })
+		bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 0 }, func() string { return fmt.Sprintf("processes live on: %v", bridgetest.Marked(dir)) })
+		bridgetest.Settled(t, func() bool { return len(unswept(dir)) == 0 }, func() string { return fmt.Sprintf("left behind: %v", unswept(dir)) })
 		after := snapshot(t, path)
 		for k, m := range before {
 			if !reflect.DeepEqual(after[k], m) {
@@ -150,7 +142,7 @@ func TestOneInterruptEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := command(t, dir, append(args, "--halide", filepath.Join(bridge.DataDir(), "halide", bridge.DefaultVersion))...)
-		cmd.Env = append(cmd.Env, markVariable+"="+dir)
+		cmd.Env = append(cmd.Env, bridgetest.MarkVariable+"="+dir)
 		go func() {
 			for begun := false; !begun && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
 				_, err := os.Stat(filepath.Join(dir, "begun"))
@@ -166,7 +158,7 @@ func TestOneInterruptEnds(t *testing.T) {
 		if o := finish(t, cmd); o.code != exitInterrupted || o.out != "" || !strings.HasSuffix(o.words, "protuner: interrupted\n") {
 			t.Errorf("%s: code %d, on stdout %q\n%s", args[0], o.code, o.out, o.words)
 		}
-		settled(t, func() bool { return len(marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
-			func() string { return fmt.Sprintf("processes %v, files %v", marked(dir), leftBehind(dir)) })
+		bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
+			func() string { return fmt.Sprintf("processes %v, files %v", bridgetest.Marked(dir), leftBehind(dir)) })
 	}
 }

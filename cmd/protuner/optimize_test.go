@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/internal/bridge/bridgetest"
 )
 
 const twoParameters = `{"application_name": "two", "optimization_objectives": ["time"], "input_parameters": {
@@ -330,7 +331,7 @@ func TestOptimizeInterrupted(t *testing.T) {
 	put(t, filepath.Join(dir, "two.json"), twoParameters)
 	put(t, filepath.Join(dir, "run.sh"), "echo x >> begun\n[ $(wc -l < begun) -eq 4 ] && { sleep 300 & echo > waiting; wait; }\necho $1\n")
 	cmd := command(t, dir, "optimize", "--json", "two.json", "--trials", "6", "--", "sh", "run.sh", "{tile}")
-	cmd.Env = append(cmd.Env, markVariable+"="+dir)
+	cmd.Env = append(cmd.Env, bridgetest.MarkVariable+"="+dir)
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
 	if err := cmd.Start(); err != nil {
@@ -346,12 +347,12 @@ func TestOptimizeInterrupted(t *testing.T) {
 		}
 	}
 	// Protuner, the shell and what that waits for.
-	settled(t, func() bool { return len(marked(dir)) == 3 }, func() string { return fmt.Sprintf("running: %v", marked(dir)) })
+	bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 3 }, func() string { return fmt.Sprintf("running: %v", bridgetest.Marked(dir)) })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its code is looked at
-	settled(t, func() bool { return len(marked(dir)) == 0 }, func() string { return fmt.Sprintf("the command lives on: %v", marked(dir)) })
+	bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 0 }, func() string { return fmt.Sprintf("the command lives on: %v", bridgetest.Marked(dir)) })
 	r := new(optimized)
 	if err := json.Unmarshal(out.Bytes(), r); err != nil || cmd.ProcessState.ExitCode() != exitInterrupted {
 		t.Fatalf("code %d, %v:\n%s%s", cmd.ProcessState.ExitCode(), err, &out, &words)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/protuner/protuner/internal/bridge/bridgetest"
 	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
@@ -33,8 +34,8 @@ func TestSignalledTunes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			cmd := command(t, dir, "tune", small, "--search", "evolve", "--budget", "1m", "--seeds", "none", "--baseline", "own", "--db", "s.db", "--json", "-o", "out")
-			cmd.Env = append(cmd.Env, markVariable+"="+dir)
+			cmd := command(t, dir, "tune", small, "--budget", "1m", "--seeds", "none", "--baseline", "own", "--db", "s.db", "--json", "-o", "out")
+			cmd.Env = append(cmd.Env, bridgetest.MarkVariable+"="+dir)
 			twice := len(signals) > 1
 			if twice {
 				linker := filepath.Join(dir, "linker")
@@ -59,7 +60,7 @@ func TestSignalledTunes(t *testing.T) {
 					continue
 				}
 				if due[0] == "building the winner" {
-					settled(t, func() bool { _, err := os.Stat(filepath.Join(dir, "linking")); return err == nil }, func() string { return "no winner was linked" })
+					bridgetest.Settled(t, func() bool { _, err := os.Stat(filepath.Join(dir, "linking")); return err == nil }, func() string { return "no winner was linked" })
 				}
 				if err := cmd.Process.Signal(signals[len(signals)-len(due)]); err != nil {
 					t.Error(err)
@@ -82,8 +83,8 @@ func TestSignalledTunes(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			settled(t, func() bool { return len(marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
-				func() string { return fmt.Sprintf("processes %v, files %v", marked(dir), leftBehind(dir)) })
+			bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 0 && len(leftBehind(dir)) == 0 },
+				func() string { return fmt.Sprintf("processes %v, files %v", bridgetest.Marked(dir), leftBehind(dir)) })
 			if len(snapshot(t, filepath.Join(dir, "s.db"))) == 0 {
 				t.Error("nothing that was measured is kept")
 			}

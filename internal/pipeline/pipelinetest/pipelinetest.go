@@ -14,17 +14,47 @@ import (
 	"github.com/protuner/protuner/internal/schedule"
 )
 
-// dir is where they are, whichever package's tests run.
-var dir = func() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "testdata")
-}()
+// Folder is a folder of golden files.
+type Folder string
+
+// Beside is the folder that lies so from that of the source file which asks, whichever
+// package's tests run.
+func Beside(path ...string) Folder {
+	_, here, _, _ := runtime.Caller(1)
+	return Folder(filepath.Join(filepath.Dir(here), filepath.Join(path...)))
+}
+
+// Names names the files of a pattern, without what their names end with.
+func (f Folder) Names(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(string(f), pattern))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d goldens %s, %v", len(files), pattern, err)
+	}
+	var out []string
+	for _, file := range files {
+		out = append(out, strings.TrimSuffix(filepath.Base(file), filepath.Ext(pattern)))
+	}
+	return out
+}
+
+// Read reads a file of it.
+func (f Folder) Read(t testing.TB, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(string(f), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+var dir = Beside("..", "testdata")
 
 // Described is the golden description of that name ("harris.h21": harris as Halide
 // 21 has it), with the directives that it was made after.
 func Described(t testing.TB, name string) *pipeline.Pipeline {
 	t.Helper()
-	p, err := pipeline.Decode(read(t, name+".json"))
+	p, err := pipeline.Decode(dir.Read(t, name+".json"))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -46,15 +76,7 @@ func Binding(t testing.TB, name string) schedule.Binding {
 // Names names the golden descriptions of Halide 21.
 func Names(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.h21.json"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d golden descriptions, %v", len(files), err)
-	}
-	var out []string
-	for _, f := range files {
-		out = append(out, strings.TrimSuffix(filepath.Base(f), ".json"))
-	}
-	return out
+	return dir.Names(t, "*.h21.json")
 }
 
 // structure gives the directives that a golden was described after.
@@ -66,7 +88,7 @@ func structure(t testing.TB, name string) []string {
 			Structure []schedule.Directive
 		}
 	}
-	if err := json.Unmarshal(read(t, "goldens.json"), &all); err != nil {
+	if err := json.Unmarshal(dir.Read(t, "goldens.json"), &all); err != nil {
 		t.Fatal(err)
 	}
 	var out []string
@@ -78,13 +100,4 @@ func structure(t testing.TB, name string) []string {
 		}
 	}
 	return out
-}
-
-func read(t testing.TB, file string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

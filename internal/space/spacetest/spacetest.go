@@ -4,9 +4,6 @@ package spacetest
 
 import (
 	"math/rand"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -34,11 +31,7 @@ func Complete(sp *space.Space, rng *rand.Rand) *space.State {
 	return s
 }
 
-// dir is where the goldens are, whichever package's tests run.
-var dir = func() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..", "feature", "testdata")
-}()
+var goldens = pipelinetest.Beside("..", "..", "feature", "testdata")
 
 // Golden is a schedule that Adams2019 made of a golden description on two cores.
 type Golden struct {
@@ -49,14 +42,11 @@ type Golden struct {
 // Goldens are all of them.
 func Goldens(t testing.TB) []Golden {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.nest"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("%d goldens (%v)", len(files), err)
-	}
 	var out []Golden
-	for _, file := range files {
-		g := Golden{Name: strings.TrimSuffix(filepath.Base(file), ".nest")}
+	for _, name := range goldens.Names(t, "*.nest") {
+		g := Golden{Name: name}
 		sp := New(t, pipelinetest.Described(t, g.Description()), space.Adams(2))
+		var err error
 		if g.State, err = sp.Import(string(g.File(t, ".nest"))); err != nil {
 			t.Fatalf("%s: %v", g.Name, err)
 		}
@@ -71,9 +61,5 @@ func (g Golden) Description() string { return g.Name[:strings.LastIndex(g.Name, 
 // File is what Adams2019 wrote of it with that ending.
 func (g Golden) File(t testing.TB, ending string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, g.Name+ending))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return goldens.Read(t, g.Name+ending)
 }
