@@ -36,7 +36,10 @@ func stores(t testing.TB) map[string]func() bayes.Store {
 		return s
 	}
 	return map[string]func() bayes.Store{
-		"jsonl": func() bayes.Store { s, err := bayes.OpenJSONLines(filepath.Join(dir, "a.jsonl")); return open(s, err) },
+		"jsonl": func() bayes.Store {
+			s, err := bayes.OpenJSONLines(filepath.Join(dir, "a.jsonl"), "study")
+			return open(s, err)
+		},
 		"sqlite": func() bayes.Store {
 			s, err := bayes.OpenSQLite(context.Background(), filepath.Join(dir, "a b?.db"), "study")
 			return open(s, err)

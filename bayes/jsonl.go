@@ -17,12 +17,13 @@ import (
 // time a trial is asked or told; the last record of an ID counts. Only one
 // process at a time can hold the file.
 type JSONLines struct {
-	f   *os.File
-	end int64 // of the last whole line
+	f     *os.File
+	study string
+	end   int64 // of the last whole line
 }
 
-// OpenJSONLines opens or creates the file.
-func OpenJSONLines(path string) (*JSONLines, error) {
+// OpenJSONLines opens or creates the file, which keeps the study of that name and no other.
+func OpenJSONLines(path, study string) (*JSONLines, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("trial store: %w; name another file", err)
@@ -30,7 +31,7 @@ func OpenJSONLines(path string) (*JSONLines, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("trial store %s: another process holds it: %w; name another file", path, err), f.Close())
 	}
-	return &JSONLines{f: f}, nil
+	return &JSONLines{f: f, study: study}, nil
 }
 
 // Begin implements Store. A last line without its end, which a killed process
@@ -46,10 +47,14 @@ func (s *JSONLines) Begin(_ context.Context, h Header) (Header, []Record, error)
 	if n := min(len(rest), len(headerStart)); stored == nil && !bytes.Equal(rest[:n], headerStart[:n]) {
 		return h, nil, fmt.Errorf("trial store %s: %w; name another file", s.f.Name(), errNotOurs)
 	}
+	if stored != nil && stored.Study != "" && stored.Study != s.study {
+		return h, nil, fmt.Errorf("%w: %s", ErrMismatch, stored.Study)
+	}
 	s.end = end
 	if err := s.cut(); err != nil {
 		return h, nil, err
 	}
+	h.Study = s.study
 	if stored == nil {
 		return h, nil, s.append(h)
 	}

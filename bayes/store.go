@@ -21,6 +21,7 @@ type Header struct {
 	Version int             `json:"version"` // of the records
 	Space   string          `json:"space"`   // fingerprint
 	Options json.RawMessage `json:"options"`
+	Study   string          `json:"study,omitempty"` // its name, where the Store does not go by it
 }
 
 const recordVersion = 1
@@ -37,7 +38,7 @@ type Store interface {
 }
 
 // ErrMismatch is matched by the error of Open when the store holds a study of
-// another space or other options.
+// another name, another space or other options.
 var ErrMismatch = errors.New("the stored study is another one")
 
 // errNotOurs refuses a file that something else made.

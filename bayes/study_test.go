@@ -232,11 +232,11 @@ func TestStoreRefusesAnotherStudy(t *testing.T) {
 func TestJSONLinesRepairsATornLine(t *testing.T) {
 	p := tiny(t)
 	path := filepath.Join(t.TempDir(), "t.jsonl")
-	st, err := bayes.OpenJSONLines(path)
+	st, err := bayes.OpenJSONLines(path, "study")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bayes.OpenJSONLines(path); err == nil || !strings.Contains(err.Error(), "another process holds it") {
+	if _, err := bayes.OpenJSONLines(path, "study"); err == nil || !strings.Contains(err.Error(), "another process holds it") {
 		t.Errorf("opened twice: %v", err)
 	}
 	s := play(t, p, bayes.Options{}, st, 5)
@@ -252,7 +252,7 @@ func TestJSONLinesRepairsATornLine(t *testing.T) {
 		if err := os.WriteFile(path, append(append([]byte{}, whole...), whole[len(whole)-60:len(whole)-cut]...), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if st, err = bayes.OpenJSONLines(path); err != nil {
+		if st, err = bayes.OpenJSONLines(path, "study"); err != nil {
 			t.Fatal(err)
 		}
 		s := open(t, p, bayes.Options{}, st)
@@ -268,7 +268,7 @@ func TestJSONLinesRepairsATornLine(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if st, err = bayes.OpenJSONLines(path); err != nil {
+	if st, err = bayes.OpenJSONLines(path, "study"); err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
@@ -282,7 +282,7 @@ func TestJSONLinesRepairsATornLine(t *testing.T) {
 func TestJSONLinesStaysWhole(t *testing.T) {
 	p := tiny(t)
 	path := filepath.Join(t.TempDir(), "t.jsonl")
-	st, err := bayes.OpenJSONLines(path)
+	st, err := bayes.OpenJSONLines(path, "study")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestJSONLinesStaysWhole(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if st, err = bayes.OpenJSONLines(path); err != nil {
+	if st, err = bayes.OpenJSONLines(path, "study"); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, p, bayes.Options{}, st)
@@ -335,7 +335,7 @@ func TestJSONLinesStaysWhole(t *testing.T) {
 	if err := os.WriteFile(path, []byte(notes), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if st, err = bayes.OpenJSONLines(path); err != nil {
+	if st, err = bayes.OpenJSONLines(path, "study"); err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
@@ -382,7 +382,7 @@ func (f failing) Put(context.Context, bayes.Record) error { return errors.New("d
 func TestStoreFailureLosesNothing(t *testing.T) {
 	ctx := context.Background()
 	p := tiny(t)
-	st, err := bayes.OpenJSONLines(filepath.Join(t.TempDir(), "t.jsonl"))
+	st, err := bayes.OpenJSONLines(filepath.Join(t.TempDir(), "t.jsonl"), "study")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,6 +73,16 @@ func New(o Options, sp *space.Space) (*Evaluator, error) {
 		o.FeasibleTrue = "true"
 	}
 	known := map[string]bool{"config": true, "id": true}
+	variables := map[string]string{} // the parameter that each is of
+	for _, p := range sp.Params() {
+		if known[p.Name] && slices.ContainsFunc(append(slices.Clone(o.Args), o.Build...), func(a string) bool { return slices.Contains(placeholders(a), p.Name) }) {
+			return nil, fmt.Errorf("command: {%s} could be the parameter %s or the trial's own; give the parameter another name", p.Name, p.Name)
+		}
+		if other, taken := variables[o.variable(p.Name)]; taken && o.Env != "" {
+			return nil, fmt.Errorf("command: the parameters %s and %s would both be the variable %s; give one another name", other, p.Name, o.variable(p.Name))
+		}
+		variables[o.variable(p.Name)] = p.Name
+	}
 	for _, p := range sp.Params() {
 		known[p.Name] = true
 	}
@@ -153,8 +163,38 @@ func (e *Evaluator) Evaluate(ctx context.Context, t bayes.Trial) bayes.Outcome {
 	return o
 }
 
-// Command is the program with its arguments as Evaluate runs it for the trial.
-func (e *Evaluator) Command(t bayes.Trial) ([]string, error) { return fill(e.o.Args, t) }
+// Command is a command with its arguments that runs the program as Evaluate does for the
+// trial: by env(1) where parameters are in its environment, and by sh(1) where the
+// configuration is its standard input.
+func (e *Evaluator) Command(t bayes.Trial) ([]string, error) {
+	full, err := fill(e.o.Args, t)
+	if err != nil {
+		return nil, err
+	}
+	if e.o.Env != "" {
+		full = slices.Concat([]string{"env"}, e.environment(t), full)
+	}
+	if e.o.Stdin {
+		config, err := t.Config.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		full = append([]string{"sh", "-c", `config=$1; shift; printf '%s\n' "$config" | "$@"`, "sh", string(config)}, full...)
+	}
+	return full, nil
+}
+
+// variable is the environment variable of a parameter.
+func (o *Options) variable(name string) string { return o.Env + strings.ReplaceAll(name, "-", "_") }
+
+// environment is what Env adds for a trial.
+func (e *Evaluator) environment(t bayes.Trial) []string {
+	var out []string
+	for _, p := range t.Config.Space().Params() {
+		out = append(out, e.o.variable(p.Name)+"="+t.Config.Text(p.Name))
+	}
+	return out
+}
 
 // fill fills the placeholders of all arguments.
 func fill(args []string, t bayes.Trial) ([]string, error) {
@@ -180,9 +220,7 @@ func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration,
 	cmd.Dir = e.o.Dir
 	cmd.Env = os.Environ()
 	if e.o.Env != "" {
-		for name := range t.Config.Map() {
-			cmd.Env = append(cmd.Env, e.o.Env+strings.ReplaceAll(name, "-", "_")+"="+t.Config.Text(name))
-		}
+		cmd.Env = append(cmd.Env, e.environment(t)...)
 	}
 	if e.o.Stdin {
 		config, err := t.Config.MarshalJSON()

@@ -2,7 +2,9 @@ package command_test
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -62,6 +64,18 @@ func TestWaysIn(t *testing.T) {
 	} {
 		if o := evaluate(t, c.o, c.script, c.args...); o.Status != bayes.OK || o.Value != c.want {
 			t.Errorf("%s: %+v", name, o)
+		}
+		c.o.Args = append([]string{"/bin/sh", "-c", c.script, "sh"}, c.args...)
+		e, err := command.New(c.o, testSpace(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := e.Command(trial(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(again[0], again[1:]...).Output(); err != nil || strings.TrimSpace(string(out)) != fmt.Sprint(c.want) {
+			t.Errorf("%s: again by %q: %s, %v", name, again, out, err)
 		}
 	}
 }
@@ -202,6 +216,21 @@ func TestNewRefuses(t *testing.T) {
 		"file not found":                {Args: []string{"/bin/sh"}, Build: []string{"no-such-compiler"}},
 	} {
 		if _, err := command.New(o, testSpace(t)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", o, err, want)
+		}
+	}
+	// Names that would not reach the program, or reach it as another's.
+	named := func(name string) space.Param { return space.Param{Name: name, Type: space.Integer, Min: 1, Max: 4} }
+	sp, err := space.New([]space.Param{named("id"), named("a-b"), named("a_b")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]command.Options{
+		"{id} could be the parameter id":           {Args: []string{"/bin/sh", "{id}"}},
+		"a-b and a_b would both be the variable X": {Args: []string{"/bin/sh"}, Env: "X"},
+		"": {Args: []string{"/bin/sh", "{a-b}{a_b}"}},
+	} {
+		if _, err := command.New(o, sp); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", o, err, want)
 		}
 	}

@@ -488,6 +488,31 @@ func TestAllOfALongRange(t *testing.T) {
 	}
 }
 
+// However many values an ordinal has, each is drawn and none else.
+func TestLongOrdinal(t *testing.T) {
+	var values []float64
+	for v := 8.0; v <= 40000; v += 8 {
+		values = append(values, v)
+	}
+	s := mustNew(t, []space.Param{ordinal("tile", values...)})
+	rng := rand.New(rand.NewSource(1))
+	drawn := map[string]bool{}
+	for range 20 {
+		x, err := s.Sample(rng)
+		if err != nil || !s.Feasible(x) || x[0] < 8 {
+			t.Fatalf("%v, %v", x, err)
+		}
+		drawn[x.Key()] = true
+	}
+	n := 0
+	for range s.All() {
+		n++
+	}
+	if len(drawn) < 15 || n != len(values) {
+		t.Errorf("%d of 20 draws differ; all are %d of %d", len(drawn), n, len(values))
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	s := scenario(t, "spmm").Space
 	good := `{"cs":16,"uf":8,"ocs":1,"ont":32,"ost":"static","p":[0,1,2,3,4]}`

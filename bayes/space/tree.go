@@ -152,7 +152,7 @@ func (s *Space) list(i int, unary []*expr.Expr) bool {
 			kept = append(kept, v)
 		}
 	}
-	if len(kept) > maxListed {
+	if p.Type == Integer && len(kept) > maxListed {
 		return true
 	}
 	s.domain[i] = kept

@@ -20,6 +20,8 @@ func TestBenchRefusesBadInput(t *testing.T) {
 		`there is no method "alchemy"`:             {"run", "--apps", "tiny_blur", "--methods", "expert,alchemy", "--apps-dir", tinyApps},
 		`there is no profile "alchemy"`:            {"run", "--profile", "alchemy"},
 		"times can be divided by 1 to 10":          {"run", "--divide", "20"},
+		"nothing.weights: no such file":            {"run", "--apps", "tiny_blur", "--apps-dir", tinyApps, "--weights", "nothing.weights"},
+		"--halide names":                           {"run", "--apps", "tiny_blur", "--apps-dir", tinyApps, "--halide", "nowhere"},
 		"there is no run":                          {"report", "nowhere"},
 		"holds no run of bench":                    {"report", dir},
 		"is no protuner database":                  {"report", "text"},

@@ -320,6 +320,17 @@ func TestTunesHarris(t *testing.T) {
 	if o := execute(t, dir, "show", "--db", "h.db"); o.code != exitDone || strings.Count(o.out, "harris") != 3 {
 		t.Errorf("show: %s%s", o.out, o.words)
 	}
+	var runs []struct {
+		State    string
+		Measured int
+		Fastest  float64 `json:"fastest_seconds"`
+	}
+	if o := execute(t, dir, "show", "--db", "h.db", "--json"); o.code != exitDone || json.Unmarshal([]byte(o.out), &runs) != nil || len(runs) != 3 || runs[0].State != "ended" || runs[0].Measured != 7 || runs[0].Fastest <= 0 {
+		t.Errorf("show --json: %s%s", o.out, o.words)
+	}
+	if o := execute(t, dir, "show", "nobody", "--db", "h.db", "--json"); o.code != exitDone || strings.TrimSpace(o.out) != "[]" {
+		t.Errorf("show --json of no run: %s%s", o.out, o.words)
+	}
 	if o := execute(t, dir, "show", "--db", "h.db", "--run", "1"); o.code != exitDone || !strings.Contains(o.out, "the fastest:") || !strings.Contains(o.out, "Final race") {
 		t.Errorf("show --run: %s%s", o.out, o.words)
 	}
@@ -330,7 +341,11 @@ func TestTunesHarris(t *testing.T) {
 	if o := execute(t, dir, "export", harris, "--db", "h.db", "--top", "2", "-o", "top", "--format", "text"); o.code != exitDone || strings.Count(o.out, "schedule.txt") != 2 {
 		t.Errorf("export --top: %s%s", o.out, o.words)
 	}
-	if o := execute(t, dir, "db", "export", "--db", "h.db", "all.json"); o.code != exitDone {
+	put(t, filepath.Join(dir, "all.json"), "")
+	if err := os.Symlink("all.json", filepath.Join(dir, "latest.json")); err != nil {
+		t.Fatal(err)
+	}
+	if o := execute(t, dir, "db", "export", "--db", "h.db", "latest.json"); o.code != exitDone {
 		t.Errorf("db export: %s", o.words)
 	}
 	if o := execute(t, dir, "db", "import", "--db", "copy.db", "all.json"); o.code != exitDone || !strings.Contains(o.words, "7 measurements") {

@@ -34,21 +34,39 @@ func (c *dbExportCmd) Run(g *globals) error {
 			return badInputf("%s is the database itself; name another file to write to", c.File)
 		}
 	}
-	// Beside it until it is whole: an earlier export stays where this one fails.
-	f, err := os.CreateTemp(filepath.Dir(c.File), filepath.Base(c.File)+".*")
+	n, err := c.write(g, db)
 	if err != nil {
-		return &badInput{err}
-	}
-	defer os.Remove(f.Name())
-	n, err := db.Export(g.ctx, f)
-	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), c.File); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "%d measurements written to %s\n", n, c.File)
 	return nil
+}
+
+// write exports to the file, or to what is no regular file, such as a pipe, as it stands.
+func (c *dbExportCmd) write(g *globals, db *tunedb.DB) (int, error) {
+	name := c.File
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		name = to
+	}
+	if info, err := os.Stat(c.File); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(c.File, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, &badInput{err}
+		}
+		n, err := db.Export(g.ctx, f)
+		return n, cmp.Or(err, f.Close())
+	}
+	// Beside it until it is whole: an earlier export stays where this one fails.
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return 0, &badInput{err}
+	}
+	defer os.Remove(f.Name())
+	n, err := db.Export(g.ctx, f)
+	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
+		return 0, err
+	}
+	return n, os.Rename(f.Name(), name)
 }
 
 func sameFile(a, b string) bool {

@@ -37,7 +37,7 @@ func (c *exportCmd) Run(g *globals) error {
 	}
 	gen, err := bridge.Open(g.ctx, o)
 	if err != nil {
-		return &badInput{err}
+		return unopened(err)
 	}
 	pipe, err := gen.Describe(g.ctx)
 	if err != nil {

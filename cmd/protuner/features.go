@@ -129,7 +129,7 @@ func (c *scheduleFlags) openGenerator(g *globals) (*bridge.Generator, error) {
 	}
 	gen, err := bridge.Open(g.ctx, o)
 	if err != nil {
-		return nil, &badInput{err}
+		return nil, unopened(err)
 	}
 	return gen, nil
 }

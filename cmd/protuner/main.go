@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/protuner/protuner/internal/bench"
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/tune"
 )
 
@@ -116,5 +117,13 @@ func exitCode(err error) int {
 type badInput struct{ error }
 
 func (e *badInput) Unwrap() error { return e.error }
+
+// unopened is the error of opening a Generator: bad input, where the machine lacks nothing.
+func unopened(err error) error {
+	if bridge.Lacking(err) {
+		return err
+	}
+	return &badInput{err}
+}
 
 func badInputf(format string, args ...any) error { return &badInput{fmt.Errorf(format, args...)} }

@@ -174,7 +174,7 @@ func (c *optimizeCmd) open(ctx context.Context, sc *space.Scenario) (*bayes.Stud
 	switch {
 	case c.DB == "none":
 	case strings.HasSuffix(c.DB, ".jsonl"):
-		store, err = bayes.OpenJSONLines(c.DB)
+		store, err = bayes.OpenJSONLines(c.DB, c.Study)
 	default:
 		store, err = bayes.OpenSQLite(ctx, c.DB, c.Study)
 	}

@@ -162,6 +162,9 @@ func TestOptimizeGoesOn(t *testing.T) {
 	if other.Earlier != 0 {
 		t.Errorf("another command found %d trials", other.Earlier)
 	}
+	if o := execute(t, dir, "optimize", "two.json", "--db", "t.jsonl", "--trials", "2", "--seed", "7", "--", "sh", "-c", "echo 3 {tile}"); o.code != exitUsage || !strings.Contains(o.words, "the stored study is another one") {
+		t.Errorf("another command in one file of JSON lines: code %d, %s", o.code, o.words)
+	}
 	o := execute(t, dir, "optimize", "two.json", "--db", "t.db", "--study", other.Study, "--seed", "9", "--", "echo", "1")
 	if o.code != exitUsage || !strings.Contains(o.words, "the stored study is another one") || !strings.Contains(o.words, "name another with --study") {
 		t.Errorf("another seed under one name: code %d, %s", o.code, o.words)

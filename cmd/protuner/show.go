@@ -48,12 +48,14 @@ func (c *showCmd) Run(g *globals) error {
 		return err
 	}
 	if c.Run_ == 0 {
-		if c.JSON {
-			return printJSON(runs)
+		listed, err := list(g, db, runs)
+		if err != nil {
+			return err
 		}
-		return report.Runs(os.Stdout, runs, func(key string) (*tunedb.Measurement, int, error) {
-			return best(g, db, key)
-		})
+		if c.JSON {
+			return printJSON(listed)
+		}
+		return report.Runs(os.Stdout, listed)
 	}
 	run, err := findRun(runs, c.Run_, c.DB)
 	if err != nil {
@@ -81,24 +83,27 @@ func (c *showCmd) Run(g *globals) error {
 	return nil
 }
 
-// best is the fastest schedule of a workload and how many were measured.
-func best(g *globals, db *tunedb.DB, key string) (*tunedb.Measurement, int, error) {
-	top, err := db.Fastest(g.ctx, key, 1)
-	if err != nil {
-		return nil, 0, err
+// list adds to each run what the database has of its workload.
+func list(g *globals, db *tunedb.DB, runs []tunedb.Run) ([]report.ListedRun, error) {
+	out := make([]report.ListedRun, len(runs))
+	for i, r := range runs {
+		top, err := db.Fastest(g.ctx, r.Key, 1)
+		if err != nil {
+			return nil, err
+		}
+		counts, err := db.Counts(g.ctx, r.Key)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = report.Listed(r)
+		for _, n := range counts {
+			out[i].Measured += n
+		}
+		if len(top) > 0 {
+			out[i].Fastest = top[0].Best.Seconds()
+		}
 	}
-	counts, err := db.Counts(g.ctx, key)
-	if err != nil {
-		return nil, 0, err
-	}
-	n := 0
-	for _, c := range counts {
-		n += c
-	}
-	if len(top) == 0 {
-		return nil, n, nil
-	}
-	return &top[0], n, nil
+	return out, nil
 }
 
 func findRun(runs []tunedb.Run, id int64, db string) (*tunedb.Run, error) {

@@ -192,11 +192,7 @@ type Entry struct {
 	Repeats int    `json:"repeats"`
 }
 
-func newManifest(o Options, ps []*part, methods []method, profile, command string) (Manifest, error) {
-	h, err := bridge.FindHalide(o.HalideDir)
-	if err != nil {
-		return Manifest{}, err
-	}
+func newManifest(o Options, h *bridge.Halide, ps []*part, methods []method, profile, command string) Manifest {
 	m := Manifest{
 		Options: o, Profile: profile, Command: command, Program: program(), CPU: tune.CPUModel(),
 		Host:     fmt.Sprintf("%d processors", runtime.NumCPU()),
@@ -209,7 +205,7 @@ func newManifest(o Options, ps []*part, methods []method, profile, command strin
 	for _, method := range methods {
 		m.Entries = append(m.Entries, Entry{method.name, o.repeats(method)})
 	}
-	return m, nil
+	return m
 }
 
 // program is the version that was built: the commit where it is known.

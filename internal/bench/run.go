@@ -17,6 +17,7 @@ import (
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
+	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -120,8 +121,19 @@ func (o Options) plan(profile, command string) ([]*part, []method, Manifest, err
 	if err != nil {
 		return nil, nil, Manifest{}, &UsageError{err}
 	}
-	m, err := newManifest(o, ps, methods, profile, command)
-	return ps, methods, m, err
+	h, err := bridge.FindHalide(o.HalideDir)
+	switch {
+	case bridge.Lacking(err):
+		return nil, nil, Manifest{}, err
+	case err != nil:
+		return nil, nil, Manifest{}, &UsageError{err}
+	}
+	if o.Weights != "" {
+		if _, err := tune.ReadWeights(h, o.Weights); err != nil {
+			return nil, nil, Manifest{}, &UsageError{err}
+		}
+	}
+	return ps, methods, newManifest(o, h, ps, methods, profile, command), nil
 }
 
 // sameRun returns the manifest of the folder's run, and refuses one under other options,

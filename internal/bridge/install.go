@@ -45,6 +45,12 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.What, e.Why, e.Mend)
 }
 
+// Lacking says whether the machine lacks what err names; if not it is the user's to mend.
+func Lacking(err error) bool {
+	var missing *MissingError
+	return errors.As(err, &missing) && !missing.Named
+}
+
 // mendHalide is the command that installs the default Halide where FindHalide
 // looks for it; it needs no root.
 func mendHalide() string {

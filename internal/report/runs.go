@@ -9,28 +9,37 @@ import (
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
-// Runs lists runs with the best schedule of each one's workload and the number
-// measured, which best tells by the workload's key.
-func Runs(w io.Writer, runs []tunedb.Run, best func(key string) (*tunedb.Measurement, int, error)) error {
+// ListedRun is a run with what the database has of its workload.
+type ListedRun struct {
+	tunedb.Run
+	State    string  `json:"state"`                     // ended, stopped (what it had then was handed out) or not finished
+	Measured int     `json:"measured"`                  // schedules, by all runs of the workload
+	Fastest  float64 `json:"fastest_seconds,omitempty"` // of these; 0 where none works
+}
+
+// Listed is a run of whose workload nothing is said yet.
+func Listed(r tunedb.Run) ListedRun {
+	out := ListedRun{Run: r, State: "ended"}
+	switch {
+	case r.Ended.IsZero() && r.Report != nil:
+		out.State = "stopped"
+	case r.Ended.IsZero():
+		out.State = "not finished"
+	}
+	return out
+}
+
+// Runs lists runs for people.
+func Runs(w io.Writer, runs []ListedRun) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"run", "generator", "algorithm", "Halide", "started", "state", "measured", "fastest"})
 	for _, r := range runs {
-		fastest, n, err := best(r.Key)
-		if err != nil {
-			return err
+		time := "-"
+		if r.Fastest > 0 {
+			time = Duration(r.Fastest)
 		}
-		time, state := "-", "ended"
-		if fastest != nil {
-			time = Duration(fastest.Best.Seconds())
-		}
-		switch {
-		case r.Ended.IsZero() && r.Report != nil:
-			state = "stopped"
-		case r.Ended.IsZero():
-			state = "not finished"
-		}
-		t.AppendRow(table.Row{r.ID, r.Workload.Generator, r.Workload.Algorithm, r.Workload.Halide, r.Started.Local().Format("2006-01-02 15:04"), state, n, time})
+		t.AppendRow(table.Row{r.ID, r.Workload.Generator, r.Workload.Algorithm, r.Workload.Halide, r.Started.Local().Format("2006-01-02 15:04"), r.State, r.Measured, time})
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err

@@ -641,49 +641,6 @@ func sizedSpace(t testing.TB, name string, allowed bool) *space.Space {
 	return spacetest.New(t, pipelinetest.Described(t, name), o)
 }
 
-// Where schedules may have a version for the estimated sizes most begin with one, and go on
-// so while the fastest has one; where they may not, or the output is of two values, none
-// has.
-func TestSizedFromTheBeginning(t *testing.T) {
-	for _, c := range []struct {
-		pipeline string
-		allowed  bool
-		worth    float64 // times as long as one without takes one with
-		first    int     // of ten have one
-		most     bool    // of all that follow
-	}{{"harris.h21", true, 0.5, 8, true}, {"harris.h21", true, 2, 4, false}, {"harris.h21", false, 1, 0, false}, {"tuple_update.h21", true, 1, 0, false}} {
-		e := NewEvolve(sizedSpace(t, c.pipeline, c.allowed), rand.New(rand.NewSource(1)), EvolveDefaults())
-		of, with := 0, 0
-		for of < 200 {
-			proposed, err := e.Propose(t.Context(), 1)
-			if err != nil {
-				t.Fatalf("%s: %v", c.pipeline, err)
-			}
-			if len(proposed) == 0 && of > 10 {
-				break // there are no more
-			}
-			p := proposed[0]
-			if p.Schedule.Specializes() != p.State.Sized() {
-				t.Fatalf("%s: %s says %v, its state %v", c.pipeline, p.Origin, p.Schedule.Specializes(), p.State.Sized())
-			}
-			took := 1 + pretend(p)
-			if of++; p.State.Sized() {
-				with++
-				took *= c.worth
-			}
-			if err := e.Observe([]Outcome{{Candidate: p, OK: true, Seconds: took}}); err != nil {
-				t.Fatal(err)
-			}
-			if of == 10 && (with < c.first || with > c.first+2) {
-				t.Errorf("%s, %g: %d of ten have a version for the estimated sizes", c.pipeline, c.worth, with)
-			}
-		}
-		if (2*with > of) != c.most || c.first == 0 && with > 0 {
-			t.Errorf("%s, %g, allowed %v: %d of %d have a version for the estimated sizes", c.pipeline, c.worth, c.allowed, with, of)
-		}
-	}
-}
-
 // A copy that is read by columns goes to root, stored so that these are loaded in vectors.
 func TestTurnedCopies(t *testing.T) {
 	sp := newSpace(t, "turned_in.h21", 2)

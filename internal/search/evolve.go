@@ -24,7 +24,7 @@ type EvolveOptions struct {
 	// 0.25.
 	Stack float64
 	// Judge, unless nil, chooses among Choices changes the one to propose. Judged is the
-	// share of proposals it chooses; the others are taken as they come. Default 12 and
+	// share of proposals it chooses; the others are taken as they come. Default 6 and
 	// 0.8.
 	Judge   *Judge
 	Choices int
@@ -39,7 +39,7 @@ type EvolveOptions struct {
 
 // EvolveDefaults is what New uses: without a judge.
 func EvolveDefaults() EvolveOptions {
-	return EvolveOptions{Population: 16, Alike: 3, Fresh: 0.05, Stack: 0.25, Choices: 12, Judged: 0.8}
+	return EvolveOptions{Population: 16, Alike: 3, Fresh: 0.05, Stack: 0.25, Choices: 6, Judged: 0.8}
 }
 
 // Validate names the first option out of range.
@@ -84,6 +84,7 @@ type Evolve struct {
 	halvesAt    int  // candidates proposed when shorter vectors are tried next
 	sizes       int  // times that beginsSized had a choice
 	sizedWorked bool // a schedule with a version for the estimated sizes did
+	sizedFailed int  // so many of those did not
 }
 
 // promptly is how many candidates are of those to begin with before the best of them are
@@ -148,6 +149,10 @@ const (
 	oneMore    = 16
 )
 
+// triesEach bounds how often a choice is tried to be made: near the end of a small space
+// nearly all changes lead to what was measured.
+const triesEach = 3
+
 type member struct {
 	state   *space.State
 	hash    uint64
@@ -183,6 +188,10 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 // a version for the estimated sizes, of which the fastest was.
 const otherwise = 5
 
+// sizedTrial is how many schedules with a version for the estimated sizes have to fail for
+// those without to be the faster ones.
+const sizedTrial = 4
+
 // beginsSized says whether the next candidate that is no change of another has a version
 // for the estimated sizes. With one they compile sooner and most run faster, so most have
 // it at first; but where constants keep Halide from folding storage they run at half the
@@ -192,7 +201,8 @@ func (e *Evolve) beginsSized() bool {
 		return false
 	}
 	e.sizes++
-	plainLeads := e.sizedWorked && !e.best[0].state.Sized()
+	known := e.sizedWorked || e.sizedFailed >= sizedTrial
+	plainLeads := known && len(e.best) > 0 && !e.best[0].state.Sized()
 	return plainLeads == (e.sizes%otherwise == 0)
 }
 
@@ -243,7 +253,7 @@ func (e *Evolve) choose(changes bool) (Candidate, birth, bool) {
 	}
 	var made []Candidate
 	var births []birth
-	for range e.o.Choices {
+	for tries := 0; len(made) < e.o.Choices && tries < triesEach*e.o.Choices; tries++ {
 		if c, b, ok := e.next(); ok && !e.seen[c.Hash] {
 			made, births = append(made, c), append(births, b)
 		}
@@ -333,8 +343,7 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 		return newCandidate(s, "random"), birth{}, !e.hopeless(s)
 	}
 	from, other := e.parent(), e.parent()
-	kind := e.credit.draw(e.rng)
-	s, ok := moves[kind].apply(e.mover, from.state, other.state)
+	kind, s, ok := e.change(from, other)
 	if !ok {
 		return Candidate{}, birth{}, false
 	}
@@ -350,6 +359,18 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 		return Candidate{}, birth{}, false
 	}
 	return newCandidate(s, origin), birth{kind: kind, seconds: from.seconds}, true
+}
+
+// change makes the first move drawn that has something to change: most pipelines have nothing
+// for some of them, which nothing that is measured would ever tell credit.
+func (e *Evolve) change(from, other member) (kind int, s *space.State, ok bool) {
+	for range 2 * len(moves) {
+		kind = e.credit.draw(e.rng)
+		if s, ok = moves[kind].apply(e.mover, from.state, other.state); ok {
+			return kind, s, true
+		}
+	}
+	return kind, nil, false
 }
 
 // parent draws one of the population; each is 1/4 as likely again as the one behind it, and
@@ -399,6 +420,8 @@ func (e *Evolve) Observe(outcomes []Outcome) error {
 			}
 			e.sizedWorked = e.sizedWorked || o.Candidate.State.Sized()
 			e.admit(member{o.Candidate.State, o.Candidate.Hash, o.Candidate.State.StructuralHash(shapeDepth), o.Seconds})
+		} else if o.Candidate.State.Sized() {
+			e.sizedFailed++
 		}
 		if b.seconds > 0 {
 			e.credit.pay(b.kind, math.Min(reward, 1))

@@ -21,6 +21,7 @@ type loopVar struct {
 	vector    bool // part of the loop that is vectorised
 	ragged    bool // sums end where its data have it, and no vector is along it
 	inside    bool // the vector is around it: see outerVector
+	longer    bool // inside a tile that wholeBlocks made longer than the level has it
 	parallel  bool
 	unrolled  bool
 	vectorise bool
@@ -339,7 +340,16 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		size := n.Size[v.loop]
 		factor := ceilDiv(v.extent, size)
 		if lanes := last.Size[v.loop]; v.vector {
-			factor = w.wholeBlocks(n.Func, n.VectorDim, lanes, ceilDiv(factor, lanes)*lanes, v.extent)
+			points := ceilDiv(factor, lanes) * lanes
+			switch whole := w.wholeBlocks(n.Func, n.VectorDim, lanes, points, v.extent); {
+			case child.Innermost && v.longer:
+				factor, size = lanes, ceilDiv(v.extent, lanes)
+			case whole > points:
+				factor, size = whole, ceilDiv(v.extent, whole)
+				v.longer = true
+			default:
+				factor = points
+			}
 			if shorter := w.lanesIn(n, last); shorter < lanes {
 				factor, size = shorter, ceilDiv(v.extent, shorter)
 			}

@@ -50,8 +50,9 @@ func shifts(st *pipeline.Stage, j *pipeline.Jacobian, row int) bool {
 	return true
 }
 
-// interchanges holds where the state has the reductions of n's stage around its points.
+// interchanges holds where the state has the reductions of n's stage around its points, which
+// needs loops that nothing else is computed in.
 func (w *writer) interchanges(n *Nest) bool {
 	_, ok := w.state.vectorsOf(n.Func, Interchange)
-	return ok && reducesPoints(w.sp.stages[n.stageNumber()].Stage)
+	return ok && len(n.Children) <= 1 && len(n.StoreAt) == 0 && reducesPoints(w.sp.stages[n.stageNumber()].Stage)
 }

@@ -53,6 +53,7 @@ func TestLongerVectors(t *testing.T) {
 		trace, want string
 	}{
 		{3, root + "b inline\na block x 3\n", "a.split(x, x, xi, 48, shift_inwards)\na.split(xi, xi, xii, 12, shift_inwards)\na.reorder(xii, xi, yi, x, y)\n"},
+		{3, "a compute root vector x\na tasks [32,2]\nb inline\na block x 3\n", "a.split(x, x, xi, 36, shift_inwards)\na.split(xi, xi, xii, 12, shift_inwards)\na.reorder(xii, xi, yi, x, y)\n"},
 		{3, root + "b compute root vector x\na block x 3\n", "a.unroll(xiii)"}, // b is packed, a reads what is not
 		{1, root + "b inline\na block x 3\n", "a.unroll(xiii)"},
 		{3, root + "b inline\na block x 2\n", "a.unroll(xiii)"},

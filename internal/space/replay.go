@@ -33,8 +33,8 @@ var ErrIllegal = errors.New("decision is not legal here")
 // is always complete. Repaired lists the Funcs whose decisions were not
 // taken as they stood. Under Strict both are errors, which wrap ErrIllegal, and a
 // trace that stops leads to a partial state. Blocks, slices and what is said of vectors are
-// taken as they are: where one cannot be, Schedule leaves it out. Sized is left out where
-// it cannot be.
+// taken as they are, but of what is inlined: where one cannot be, Schedule leaves it out.
+// Sized is left out where it cannot be.
 func (sp *Space) Replay(trace []Decision, repair Repair) (s *State, repaired []int, err error) {
 	return sp.start.Replay(trace, repair)
 }
@@ -92,6 +92,9 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		s = next
 	}
 	if besides {
+		// Of what is inlined nothing is left that these could change.
+		inlined := func(d Decision) bool { return !s.root.computes(d.Func) }
+		blocks, vectors = slices.DeleteFunc(blocks, inlined), slices.DeleteFunc(vectors, inlined)
 		s = s.with(blocks, vectors, slice, sized)
 	}
 	return s, repaired, nil

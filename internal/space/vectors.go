@@ -161,8 +161,12 @@ func (sp *Space) findAcross(f int) []int64 {
 		st := &sp.stages[n.first+s]
 		st.across = -1
 		narrowest, widest := st.Widths()
-		lanes := int64(st.VectorSize * narrowest / max(widest, 1))
-		if len(n.Types) > 1 || !st.Associative || lanes < leastLanes || sp.writesElsewhere(f, s) || len(out) > 0 && out[0] != lanes {
+		vector := int64(st.VectorSize * narrowest / max(widest, 1))
+		lanes := vector
+		for lanes > 0 && lanes < leastLanes {
+			lanes *= 2
+		}
+		if len(n.Types) > 1 || !st.Associative || lanes == 0 || lanes > vectorsAtOnce*vector || sp.writesElsewhere(f, s) || len(out) > 0 && out[0] != lanes {
 			continue
 		}
 		extents := sp.Extents(f, s)
@@ -172,7 +176,7 @@ func (sp *Space) findAcross(f int) []int64 {
 				break
 			}
 		}
-		for long := lanes; st.across >= 0 && long <= vectorsAtOnce*lanes && extents[st.across]%long == 0; long *= 2 {
+		for long := lanes; st.across >= 0 && long <= vectorsAtOnce*vector && extents[st.across]%long == 0; long *= 2 {
 			if !slices.Contains(out, long) {
 				out = append(out, long)
 			}

@@ -194,9 +194,8 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 	g := t.o.Generator
 	g.Threads = t.o.Threads
 	if t.gen, err = bridge.Open(ctx, g); err != nil {
-		var missing *bridge.MissingError
-		if errors.As(err, &missing) && !missing.Named {
-			return err // the machine lacks it; nothing the user gave is wrong
+		if bridge.Lacking(err) {
+			return err
 		}
 		return &UsageError{err}
 	}
