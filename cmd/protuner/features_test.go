@@ -129,6 +129,9 @@ func TestFilesSayWhatWasDecided(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if len(besides(s)) == 0 {
+				continue // what is inlined has no blocks
+			}
 			text, err := s.Schedule().Halide(p.Binding(), schedule.HalideFile{Name: name, Algorithm: p.Algorithm, Decisions: sp.FormatTrace(s.Trace())})
 			if err != nil {
 				t.Fatal(err)
