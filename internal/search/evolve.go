@@ -151,7 +151,7 @@ const (
 
 // triesEach bounds how often a choice is tried to be made: near the end of a small space
 // nearly all changes lead to what was measured.
-const triesEach = 3
+const triesEach = 2
 
 type member struct {
 	state   *space.State
