@@ -55,8 +55,8 @@ func (db *DB) Fastest(ctx context.Context, key string, n int) ([]Measurement, er
 		ORDER BY m.best_ns, s.hash LIMIT ?`, key, n)
 }
 
-// Elsewhere returns the fastest schedule of each of the n workloads that are likest to the
-// recorder's, the likest first: of the same Generator, with other sizes, parameters,
+// Elsewhere returns, of each of the n workloads that are likest to the recorder's, the fastest
+// schedule with decisions, which one that was polished has not; the likest first: of the same Generator, with other sizes, parameters,
 // inputs, threads, machine or Halide. Likest are those that have most of these in common,
 // and of equals the newest. The times are not to be compared.
 func (r *Recorder) Elsewhere(ctx context.Context, n int) ([]Measurement, error) {
@@ -90,11 +90,13 @@ func (r *Recorder) Elsewhere(ctx context.Context, n int) ([]Measurement, error) 
 		if len(out) == n {
 			break
 		}
-		fastest, err := r.db.Fastest(ctx, o.key, 1)
+		ms, err := r.db.Fastest(ctx, o.key, 0)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, fastest...)
+		if i := slices.IndexFunc(ms, func(m Measurement) bool { return m.Trace != "" }); i >= 0 {
+			out = append(out, ms[i])
+		}
 	}
 	return out, nil
 }
