@@ -69,7 +69,7 @@ func ExampleRun() {
 	})
 	ctx := context.Background()
 	for _, trials := range []int{8, 20} {
-		store, err := bayes.OpenJSONLines(filepath.Join(dir, "trials.jsonl"), "flags")
+		store, err := bayes.OpenJSONLines(filepath.Join(dir, "trials.jsonl"), "square")
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func openStore(path string) (bayes.Store, error) {
 	if strings.HasSuffix(path, ".db") {
 		return bayes.OpenSQLite(context.Background(), path, "kill")
 	}
-	return bayes.OpenJSONLines(path, "study")
+	return bayes.OpenJSONLines(path, "kill")
 }
 
 func killOptions(t testing.TB) bayes.Options {

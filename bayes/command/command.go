@@ -72,24 +72,23 @@ func New(o Options, sp *space.Space) (*Evaluator, error) {
 	if o.FeasibleTrue == "" {
 		o.FeasibleTrue = "true"
 	}
-	known := map[string]bool{"config": true, "id": true}
+	params := map[string]bool{}
 	variables := map[string]string{} // the parameter that each is of
 	for _, p := range sp.Params() {
-		if known[p.Name] && slices.ContainsFunc(append(slices.Clone(o.Args), o.Build...), func(a string) bool { return slices.Contains(placeholders(a), p.Name) }) {
-			return nil, fmt.Errorf("command: {%s} could be the parameter %s or the trial's own; give the parameter another name", p.Name, p.Name)
+		params[p.Name] = true
+		variable := o.variable(p.Name)
+		if other, taken := variables[variable]; taken && o.Env != "" {
+			return nil, fmt.Errorf("command: the parameters %s and %s would both be the variable %s; give one another name", other, p.Name, variable)
 		}
-		if other, taken := variables[o.variable(p.Name)]; taken && o.Env != "" {
-			return nil, fmt.Errorf("command: the parameters %s and %s would both be the variable %s; give one another name", other, p.Name, o.variable(p.Name))
-		}
-		variables[o.variable(p.Name)] = p.Name
-	}
-	for _, p := range sp.Params() {
-		known[p.Name] = true
+		variables[variable] = p.Name
 	}
 	for _, args := range [][]string{o.Args, o.Build} {
 		for _, a := range args {
 			for _, name := range placeholders(a) {
-				if !known[name] {
+				switch own := name == "config" || name == "id"; {
+				case own && params[name]:
+					return nil, fmt.Errorf("command: {%s} could be the parameter %s or the trial's own; give the parameter another name", name, name)
+				case !own && !params[name]:
 					return nil, fmt.Errorf("command: {%s} in %q names no parameter", name, a)
 				}
 			}
@@ -171,8 +170,8 @@ func (e *Evaluator) Command(t bayes.Trial) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.o.Env != "" {
-		full = slices.Concat([]string{"env"}, e.environment(t), full)
+	if variables := e.environment(t); len(variables) > 0 {
+		full = slices.Concat([]string{"env"}, variables, full)
 	}
 	if e.o.Stdin {
 		config, err := t.Config.MarshalJSON()
@@ -189,6 +188,9 @@ func (o *Options) variable(name string) string { return o.Env + strings.ReplaceA
 
 // environment is what Env adds for a trial.
 func (e *Evaluator) environment(t bayes.Trial) []string {
+	if e.o.Env == "" {
+		return nil
+	}
 	var out []string
 	for _, p := range t.Config.Space().Params() {
 		out = append(out, e.o.variable(p.Name)+"="+t.Config.Text(p.Name))
@@ -218,10 +220,7 @@ func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration,
 	defer cancel()
 	cmd := exec.CommandContext(limited, full[0], full[1:]...)
 	cmd.Dir = e.o.Dir
-	cmd.Env = os.Environ()
-	if e.o.Env != "" {
-		cmd.Env = append(cmd.Env, e.environment(t)...)
-	}
+	cmd.Env = append(os.Environ(), e.environment(t)...)
 	if e.o.Stdin {
 		config, err := t.Config.MarshalJSON()
 		if err != nil {

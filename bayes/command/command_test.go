@@ -38,15 +38,20 @@ func trial(t testing.TB) bayes.Trial {
 	return bayes.Trial{ID: 7, Config: c}
 }
 
-// evaluate runs a shell script under the options.
-func evaluate(t testing.TB, o command.Options, script string, args ...string) bayes.Outcome {
+// scripted evaluates by a shell script under the options.
+func scripted(t testing.TB, o command.Options, script string, args ...string) *command.Evaluator {
 	t.Helper()
 	o.Args = append([]string{"/bin/sh", "-c", script, "sh"}, args...)
 	e, err := command.New(o, testSpace(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Evaluate(context.Background(), trial(t))
+	return e
+}
+
+func evaluate(t testing.TB, o command.Options, script string, args ...string) bayes.Outcome {
+	t.Helper()
+	return scripted(t, o, script, args...).Evaluate(context.Background(), trial(t))
 }
 
 func TestWaysIn(t *testing.T) {
@@ -62,13 +67,9 @@ func TestWaysIn(t *testing.T) {
 		"environment":   {o: command.Options{Env: "TUNE_"}, script: `[ "$TUNE_mode" = "a b" ] && [ "$TUNE_tile_x" = 16.5 ] && echo 3`, want: 3},
 		"stdin":         {o: command.Options{Stdin: true}, script: `read -r l; [ "$l" = '{"tile-x":16.5,"mode":"a b","p":[2,0,1]}' ] && echo 4`, want: 4},
 	} {
-		if o := evaluate(t, c.o, c.script, c.args...); o.Status != bayes.OK || o.Value != c.want {
+		e := scripted(t, c.o, c.script, c.args...)
+		if o := e.Evaluate(context.Background(), trial(t)); o.Status != bayes.OK || o.Value != c.want {
 			t.Errorf("%s: %+v", name, o)
-		}
-		c.o.Args = append([]string{"/bin/sh", "-c", c.script, "sh"}, c.args...)
-		e, err := command.New(c.o, testSpace(t))
-		if err != nil {
-			t.Fatal(err)
 		}
 		again, err := e.Command(trial(t))
 		if err != nil {

@@ -44,10 +44,6 @@ func (c *dbExportCmd) Run(g *globals) error {
 
 // write exports to the file, or to what is no regular file, such as a pipe, as it stands.
 func (c *dbExportCmd) write(g *globals, db *tunedb.DB) (int, error) {
-	name := c.File
-	if to, err := filepath.EvalSymlinks(name); err == nil {
-		name = to
-	}
 	if info, err := os.Stat(c.File); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(c.File, os.O_WRONLY, 0)
 		if err != nil {
@@ -55,6 +51,10 @@ func (c *dbExportCmd) write(g *globals, db *tunedb.DB) (int, error) {
 		}
 		n, err := db.Export(g.ctx, f)
 		return n, cmp.Or(err, f.Close())
+	}
+	name := c.File
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		name = to
 	}
 	// Beside it until it is whole: an earlier export stays where this one fails.
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")

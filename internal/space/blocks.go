@@ -16,7 +16,7 @@ import "slices"
 // of the level, is returned.
 func (w *writer) block(s *stageLoops, n *Nest) int {
 	st := &w.sp.stages[n.stageNumber()]
-	if len(n.Children) > 1 || len(n.StoreAt) > 0 {
+	if !n.bare() {
 		return len(st.Loops)
 	}
 	var inner []loopVar

@@ -54,5 +54,5 @@ func shifts(st *pipeline.Stage, j *pipeline.Jacobian, row int) bool {
 // needs loops that nothing else is computed in.
 func (w *writer) interchanges(n *Nest) bool {
 	_, ok := w.state.vectorsOf(n.Func, Interchange)
-	return ok && len(n.Children) <= 1 && len(n.StoreAt) == 0 && reducesPoints(w.sp.stages[n.stageNumber()].Stage)
+	return ok && n.bare() && reducesPoints(w.sp.stages[n.stageNumber()].Stage)
 }

@@ -43,6 +43,9 @@ type Nest struct {
 	slid  bool      // something in here is stored further out than computed
 }
 
+// bare holds where nothing but the stage itself is computed or stored in the level's loops.
+func (n *Nest) bare() bool { return len(n.Children) <= 1 && len(n.StoreAt) == 0 }
+
 // Inlined is a Func inlined into an innermost loop and how often it is called
 // there, per point.
 type Inlined struct {

@@ -85,7 +85,7 @@ func (sp *Space) isPacked() bool {
 // that they are rows of words repeated; of vectors one by one it gathers some. What may be
 // left over is not guarded, nor may anything be computed for each of them.
 func (w *writer) longerVectors(s *stageLoops, n, around *Nest) {
-	if !w.sp.packed || len(around.Children) > 1 || len(around.StoreAt) > 0 {
+	if !w.sp.packed || !around.bare() {
 		return
 	}
 	at := slices.IndexFunc(s.vars, func(v loopVar) bool { return v.vectorise })

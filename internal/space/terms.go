@@ -110,7 +110,7 @@ func (w *writer) terms(s *stageLoops, n *Nest, loops int) {
 	if !n.Innermost {
 		innermost = n.innerLevel()
 	}
-	if !ok || w.interchanges(n) || !st.terms || len(n.StoreAt) > 0 || len(n.Children) > 1 {
+	if !ok || w.interchanges(n) || !st.terms || !n.bare() {
 		return
 	}
 	code := int64(1)

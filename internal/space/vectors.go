@@ -166,7 +166,7 @@ func (sp *Space) findAcross(f int) []int64 {
 		for lanes > 0 && lanes < leastLanes {
 			lanes *= 2
 		}
-		if len(n.Types) > 1 || !st.Associative || lanes == 0 || lanes > vectorsAtOnce*vector || sp.writesElsewhere(f, s) || len(out) > 0 && out[0] != lanes {
+		if len(n.Types) > 1 || !st.Associative || lanes == 0 || sp.writesElsewhere(f, s) || len(out) > 0 && out[0] != lanes {
 			continue
 		}
 		extents := sp.Extents(f, s)
@@ -275,7 +275,7 @@ func has(j *pipeline.Jacobian, row int) bool { return row >= 0 && row < len(j.Co
 func (w *writer) lanesIn(n, vector *Nest) int64 {
 	own := vector.Size[vector.VectorLoop]
 	lanes, ok := w.state.vectorsOf(n.Func, Lanes)
-	if !ok || lanes >= own || n.innerLevel() != vector || len(n.Children) > 1 || len(n.StoreAt) > 0 || w.sp.Sums(n.Func) {
+	if !ok || lanes >= own || n.innerLevel() != vector || !n.bare() || w.sp.Sums(n.Func) {
 		return own
 	}
 	return lanes

@@ -51,14 +51,20 @@ func (db *DB) Fastest(ctx context.Context, key string, n int) ([]Measurement, er
 	if n == 0 {
 		n = -1
 	}
-	return db.measurements(ctx, `m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.best_ns IS NOT NULL
+	return db.fastest(ctx, key, "", n)
+}
+
+// fastest is Fastest of those that meet another condition; all where n is negative.
+func (db *DB) fastest(ctx context.Context, key, and string, n int) ([]Measurement, error) {
+	return db.measurements(ctx, `m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.best_ns IS NOT NULL`+and+`
 		ORDER BY m.best_ns, s.hash LIMIT ?`, key, n)
 }
 
 // Elsewhere returns, of each of the n workloads that are likest to the recorder's, the fastest
-// schedule with decisions, which one that was polished has not; the likest first: of the same Generator, with other sizes, parameters,
-// inputs, threads, machine or Halide. Likest are those that have most of these in common,
-// and of equals the newest. The times are not to be compared.
+// schedule with decisions, which one that was polished has not; the likest first. They are of
+// the same Generator, with other sizes, parameters, inputs, threads, machine or Halide. Likest
+// are those that have most of these in common, and of equals the newest. The times are not to
+// be compared.
 func (r *Recorder) Elsewhere(ctx context.Context, n int) ([]Measurement, error) {
 	rows, err := r.db.sql.QueryContext(ctx, `SELECT key, manifest FROM workloads WHERE generator = ? AND id <> ? ORDER BY id DESC`, r.w.Generator, r.id)
 	if err != nil {
@@ -90,13 +96,11 @@ func (r *Recorder) Elsewhere(ctx context.Context, n int) ([]Measurement, error) 
 		if len(out) == n {
 			break
 		}
-		ms, err := r.db.Fastest(ctx, o.key, 0)
+		fastest, err := r.db.fastest(ctx, o.key, ` AND m.trace <> ''`, 1)
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(ms, func(m Measurement) bool { return m.Trace != "" }); i >= 0 {
-			out = append(out, ms[i])
-		}
+		out = append(out, fastest...)
 	}
 	return out, nil
 }

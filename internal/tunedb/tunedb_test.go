@@ -461,8 +461,8 @@ func TestCancelledContexts(t *testing.T) {
 	}
 }
 
-// The likest workload comes first, of each the fastest with decisions, others' Generators and this one's own do not come, and
-// where nothing ran there is nothing to come.
+// The likest workload comes first, of each the fastest with decisions, others' Generators and
+// this one's own do not come, and where nothing ran there is nothing to come.
 func TestElsewhere(t *testing.T) {
 	db := fresh(t)
 	put := func(n int, status string, change func(*Workload)) {
