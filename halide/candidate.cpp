@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "describe_graph.h"
 #include "directives.h"
 #include "failure.h"
 #include "faults.h"
+#include "fill.h"
 #include "own.h"
 #include "parts.h"
 
@@ -105,9 +107,13 @@ private:
         inject(request_.string_or("fault", ""), fd_, id_);
         inputs_ = pipeline_.infer_arguments();
         // The runtime is compiled once and linked in; what is left is the pipeline itself,
-        // by the same code generator and for the same target as an ahead-of-time build.
-        Halide::Target target = target_.with_feature(Halide::Target::NoRuntime)
-                                    .without_feature(Halide::Target::CPlusPlusMangling);
+        // by the same code generator and for the same target as an ahead-of-time build that
+        // is raced (Generator.Raced of the Go side).
+        Halide::Target target = target_.with_feature(Halide::Target::NoRuntime);
+        for (auto unraced : {Halide::Target::CPlusPlusMangling, Halide::Target::UserContext, Halide::Target::NoAsserts,
+                             Halide::Target::NoBoundsQuery}) {
+            target = target.without_feature(unraced);
+        }
         Halide::Module module = pipeline_.compile_to_module(inputs_, "candidate", target);
         std::string folder = parts_folder(session_, id_);
         std::filesystem::create_directory(folder);
@@ -163,8 +169,15 @@ private:
         for (const Json &j : session_.hello.items_or_empty("inputs")) given[j["name"].as_string()] = j;
         std::vector<Argument> out;
         for (const auto &in : inputs_) out.push_back(input(in, given));
+        std::map<std::string, Halide::Expr> sizes;
+        for (const Argument &a : out) {
+            for (size_t d = 0; d < a.extents.size(); d++) {
+                sizes[a.name + ".min." + std::to_string(d)] = (int32_t)a.mins[d];
+                sizes[a.name + ".extent." + std::to_string(d)] = (int32_t)a.extents[d];
+            }
+        }
         for (const Halide::Func &f : pipeline_.outputs()) {
-            for (size_t i = 0; i < f.types().size(); i++) out.push_back(output(f, i));
+            for (size_t i = 0; i < f.types().size(); i++) out.push_back(output(f, i, sizes));
         }
         return out;
     }
@@ -186,8 +199,8 @@ private:
             Halide::Expr e = in.argument_estimates.scalar_estimate;
             if (!e.defined()) e = in.argument_estimates.scalar_def;
             if (it != given.end() && !it->second["value"].is_null()) {
-                double value = strtod(it->second["value"].as_string().c_str(), nullptr);
-                a.set_scalar(value, (int64_t)value);
+                const std::string value = it->second["value"].as_string();
+                a.set_scalar(strtod(value.c_str(), nullptr), whole_number(value));
             } else if (e.defined()) {
                 number(e, &a);
             } else if (in.name == "__user_context") {
@@ -232,7 +245,8 @@ private:
         }
     }
 
-    Argument output(const Halide::Func &f, size_t element) {
+    // Bounds may be told by the inputs' sizes.
+    Argument output(const Halide::Func &f, size_t element, const std::map<std::string, Halide::Expr> &sizes) {
         Argument a;
         a.name = f.name();
         if (f.types().size() > 1) a.name += "." + std::to_string(element);
@@ -247,11 +261,16 @@ private:
             for (const auto &b : schedule.bounds()) {
                 if (b.var == dim && b.extent.defined()) min = b.min, extent = b.extent;
             }
-            for (const auto &b : schedule.estimates()) {
-                if (b.var == dim && !(extent.defined() && min.defined())) min = b.min, extent = b.extent;
+            if (!(extent.defined() && min.defined())) {
+                for (const auto &b : schedule.estimates()) {  // the last counts, as where it is described
+                    if (b.var == dim) min = b.min, extent = b.extent;
+                }
             }
-            a.mins.push_back(constant(min.defined() ? min : Halide::Expr(0), what));
-            a.extents.push_back(constant(extent, what));
+            auto sized = [&](const Halide::Expr &e) {
+                return e.defined() ? description::Estimates::apply(Halide::Internal::substitute(sizes, e)) : e;
+            };
+            a.mins.push_back(constant(sized(min.defined() ? min : Halide::Expr(0)), what));
+            a.extents.push_back(constant(sized(extent), what));
         }
         return a;
     }

@@ -225,9 +225,9 @@ std::string scalar_text(const Parameter &p) {
     throw DescribeError("input " + p.name() + ": its estimate is no constant; give set_estimate a number");
 }
 
-Json params_json(const std::vector<Function> &outputs) {
+Json params_json(const std::vector<Function> &outputs, const std::vector<Stmt> &requirements) {
     Json params = Json::array();
-    for (const InferredArgument &a : infer_arguments(Stmt(), outputs)) {
+    for (const InferredArgument &a : infer_arguments(requirements.empty() ? Stmt() : Block::make(requirements), outputs)) {
         const Parameter &p = a.param;
         // Buffers embedded in the algorithm and Halide's own context are no inputs.
         if (!p.defined() || a.buffer.defined() || p.type().is_handle()) continue;
@@ -269,7 +269,7 @@ Json pipeline_json(const Session &session, const Pipeline &pipeline, const Targe
         .set("target", target.to_string())
         .set("algorithm", hash)
         .set("funcs", funcs)
-        .set("params", params_json(outputs));
+        .set("params", params_json(outputs, pipeline.requirements()));
     Pipeline handle = pipeline;
     set_if(j, "custom_passes", (int64_t)handle.custom_lowering_passes().size());
     return j;

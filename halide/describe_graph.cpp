@@ -123,7 +123,8 @@ private:
                 auto min = as_const_int(simplify(Estimates::apply(b.min)));
                 auto extent = as_const_int(simplify(Estimates::apply(b.extent)));
                 if (min && extent) {
-                    out = Estimated{*min, *min + *extent - 1, constant};
+                    bool sized = Estimates::used_by(b.min) || Estimates::used_by(b.extent);
+                    out = Estimated{*min, *min + *extent - 1, constant && !sized};
                 } else if (!constant) {
                     throw DescribeError("Func " + name_of(f.name()) + ": the estimate of dimension " + arg +
                                         " is no constant; give set_estimate numbers");

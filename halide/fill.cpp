@@ -80,12 +80,16 @@ void fill_input(const Argument &a, const std::vector<int> &order, uint8_t *data,
         fill_random(a, value, order, data);
     } else if (rule == "constant") {
         double v = strtod(value.c_str(), nullptr);
-        each_element(a, order, [&](int64_t, size_t at) { store_element(a.type, data + at, v, (int64_t)v); });
+        each_element(a, order, [&](int64_t, size_t at) { store_element(a.type, data + at, v, whole_number(value)); });
     } else if (rule == "raw") {
         fill_raw(a, value, order, data, bytes);
     } else {
         throw std::runtime_error("input " + a.name + ": unknown fill " + a.fill);
     }
+}
+
+int64_t whole_number(const std::string &text) {
+    return text[0] == '-' ? strtoll(text.c_str(), nullptr, 10) : (int64_t)strtoull(text.c_str(), nullptr, 10);
 }
 
 void store_element(halide_type_t type, uint8_t *at, double real, int64_t whole) {

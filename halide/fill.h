@@ -15,6 +15,9 @@ namespace protuner {
 // Throws std::runtime_error naming the input.
 void fill_input(const Argument &argument, const std::vector<int> &order, uint8_t *data, size_t bytes);
 
+// A whole number of up to 64 bits with a sign or without; of one without, the bits.
+int64_t whole_number(const std::string &text);
+
 // Writes one element of a type: a type of floats takes the real value, any other the whole
 // one's low bytes.
 void store_element(halide_type_t type, uint8_t *at, double real, int64_t whole);

@@ -462,3 +462,35 @@ func TestTunesUnmeasured(t *testing.T) {
 		t.Errorf("without weights: code %d, on stdout %q, left behind %v\n%s", o.code, o.out, o.left, o.words)
 	}
 }
+
+// Targets whose builds cannot be raced as they are get what was raced without that: those
+// without a runtime or Halide's checks, with a context of the user's, and with names of C++.
+// Outputs may be as large as inputs are, and inputs read by requirements alone.
+func TestTunesForOtherTargets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	const least = "least=9007199254740993" // no float has it
+	target := "target=host-no_runtime-c_plus_plus_name_mangling-user_context-no_asserts-no_bounds_query"
+	args := []string{"tune", source("halide/testdata/targets_generator.cpp"), target, "--input", least, "-f", "ours::sized", "-o", "out",
+		"--search", "evolve", "--trials", "4", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "own"}
+	o := execute(t, dir, args...)
+	r := tuned(t, o)
+	if r.Measured == 0 || len(r.Failures) > 0 || r.Final == 0 || len(r.Baselines) != 1 || r.Baselines[0].Verdict == nil {
+		t.Errorf("%s\n%s", o.out, o.words)
+	}
+	header, err := os.ReadFile(filepath.Join(dir, "out", "ours::sized.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"namespace ours {", "void const *__user_context", "int64_t _least"} {
+		if !strings.Contains(string(header), want) {
+			t.Errorf("the header has no %q:\n%s", want, header)
+		}
+	}
+	args[3], args[4] = "--input", "least=9007199254740992"
+	if o := execute(t, dir, args...); o.code != exitFailed || !strings.Contains(o.words, "least was rounded") {
+		t.Errorf("with what is refused: code %d\n%s", o.code, o.words)
+	}
+}

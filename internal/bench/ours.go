@@ -44,7 +44,7 @@ func measured(name string) method {
 func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s schedule.Schedule, note string, err error) {
 	var failures error
 	for i, s := range found {
-		err := j.stage.check(ctx, s)
+		err := j.check(ctx, s)
 		if err == nil {
 			err = j.stage.apply(ctx, s, j.dir)
 		}

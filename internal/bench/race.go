@@ -13,9 +13,11 @@ import (
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
-// check compares a schedule's output with the reference's in the fork server.
-func (s *stage) check(ctx context.Context, what schedule.Schedule) error {
-	return measure.CheckOnce(ctx, s.server, bridge.BuildRequest{Schedule: what}, s.protocol, s.threads)
+// check compares a schedule's output with the reference's in the fork server. What only the
+// model was asked about may compile for as long as what other schedulers make.
+func (j *job) check(ctx context.Context, what schedule.Schedule) error {
+	b := bridge.BuildRequest{Schedule: what, Limit: max(candidateBuild, j.limits.Time)}
+	return measure.CheckOnce(ctx, j.stage.server, b, j.stage.protocol, j.stage.threads)
 }
 
 // race checks everything that was made of a part and times it together.

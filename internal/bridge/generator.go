@@ -124,10 +124,25 @@ func (g *Generator) Target() string {
 // Strict is the same Generator compiled so that floating-point operations are neither
 // fused nor reordered.
 func (g *Generator) Strict() *Generator {
-	strict := *g
-	strict.Params = slices.DeleteFunc(slices.Clone(g.Params), func(p Param) bool { return p.Name == "target" })
-	strict.Params = append(strict.Params, Param{Name: "target", Value: g.Target() + "-strict_float"})
-	return &strict
+	return g.targeting(g.Target() + "-strict_float")
+}
+
+// unraced are Halide's features of targets whose builds cannot be loaded by themselves, are
+// called another way, or do not say what they read. None changes what a schedule computes.
+var unraced = []string{"no_runtime", "c_plus_plus_name_mangling", "user_context", "no_asserts", "no_bounds_query"}
+
+// Raced is the same Generator compiled for what is checked and timed: with Halide's runtime
+// and assertions, called by its plain name.
+func (g *Generator) Raced() *Generator {
+	features := strings.Split(g.Target(), "-")
+	return g.targeting(strings.Join(slices.DeleteFunc(features, func(f string) bool { return slices.Contains(unraced, f) }), "-"))
+}
+
+func (g *Generator) targeting(target string) *Generator {
+	other := *g
+	other.Params = slices.DeleteFunc(slices.Clone(g.Params), func(p Param) bool { return p.Name == "target" })
+	other.Params = append(other.Params, Param{Name: "target", Value: target})
+	return &other
 }
 
 // arguments is the Generator's command line: what the caller wants written, the

@@ -88,7 +88,7 @@ func NewScratch() (string, error) {
 // Serve starts the fork server. The scratch folder is the server's from then on,
 // also where it does not start.
 func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
-	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Target())
+	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Raced().Target())
 	if err != nil {
 		return nil, err
 	}

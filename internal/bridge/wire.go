@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/protuner/protuner/internal/schedule"
 )
@@ -43,16 +42,9 @@ type Input struct {
 	Name    string  `json:"name"`
 	Fill    string  `json:"fill,omitempty"`    // buffers: random:SEED[:BITS], constant:V or raw:PATH
 	Extents []int64 `json:"extents,omitempty"` // buffers: instead of the estimate
-	Value   *Scalar `json:"value,omitempty"`   // scalars
-}
-
-// Scalar is a scalar input's value. It is sent as text: JSON has no number that is infinite
-// or none.
-type Scalar float64
-
-// MarshalText writes the value in as many digits as it takes, or as +Inf, -Inf or NaN.
-func (s Scalar) MarshalText() ([]byte, error) {
-	return strconv.AppendFloat(nil, float64(s), 'g', -1, 64), nil
+	// Value is that of a scalar; empty: the estimate. It is text: JSON has no number that is
+	// infinite or none (+Inf, -Inf, NaN), and readers of it round whole ones of 64 bits.
+	Value string `json:"value,omitempty"`
 }
 
 // Param is one Generator parameter.

@@ -52,12 +52,10 @@ func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]
 		case !param.Buffer && !named:
 			continue
 		case !param.Buffer:
-			v, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return nil, &InputError{param.Name, fmt.Sprintf("it is a scalar, %q is no number", value)}
+			var err error
+			if in.Value, err = number(param.Type, value); err != nil {
+				return nil, &InputError{param.Name, fmt.Sprintf("it is a scalar, %v", err)}
 			}
-			scalar := bridge.Scalar(v)
-			in.Value = &scalar
 		case !named:
 			in.Fill = fmt.Sprintf("random:%d", seed)
 		default:
@@ -95,10 +93,11 @@ func bufferInput(param pipeline.Param, value, dir string) (bridge.Input, error) 
 		in.Fill = value
 		return in, nil
 	case rule == "constant":
-		if _, err := strconv.ParseFloat(arg, 64); err != nil {
-			return in, &InputError{param.Name, fmt.Sprintf("%q is no number", arg)}
+		v, err := number(param.Type, arg)
+		if err != nil {
+			return in, &InputError{param.Name, err.Error()}
 		}
-		in.Fill = value
+		in.Fill = "constant:" + v
 		return in, nil
 	}
 	var data *tensor
@@ -127,6 +126,33 @@ func bufferInput(param pipeline.Param, value, dir string) (bridge.Input, error) 
 	}
 	in.Fill, in.Extents = "raw:"+path, data.extents
 	return in, nil
+}
+
+// number is a value of a type in the words of the bridge, where it has one: whole numbers
+// in all their digits, and 0 and 1 for what is false and true.
+func number(typ, text string) (string, error) {
+	real, err := strconv.ParseFloat(text, 64)
+	isNumber := err == nil
+	var value any = real
+	switch bits := bitsOf(typ); {
+	case typ == "bool" || bits == 1:
+		var on bool
+		if on, err = strconv.ParseBool(text); on {
+			value = 1
+		} else {
+			value = 0
+		}
+	case bits > 0 && strings.HasPrefix(typ, "u"):
+		value, err = strconv.ParseUint(text, 10, bits)
+	case bits > 0:
+		value, err = strconv.ParseInt(text, 10, bits)
+	}
+	if err != nil && isNumber {
+		return "", fmt.Errorf("%q is no %s", text, typ)
+	} else if err != nil {
+		return "", fmt.Errorf("%q is no number", text)
+	}
+	return fmt.Sprint(value), nil
 }
 
 // bitsOf are the bits of an integer type, 0 of any other.

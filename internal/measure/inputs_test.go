@@ -101,12 +101,33 @@ func TestInputsByRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 3 || list[0].Fill != "random:7" || *list[1].Value != 1.5 || list[2].Fill != "constant:-2.5e3" {
+	if len(list) != 3 || list[0].Fill != "random:7" || list[1].Value != "1.5" || list[2].Fill != "constant:-2500" {
 		t.Errorf("got %+v", list)
 	}
 	for _, fill := range []string{"random:42", "random:42:6"} {
 		if in := one(t, param("a", "uint8", 8), fill); in.Fill != fill || in.Extents != nil {
 			t.Errorf("got %+v", in)
+		}
+	}
+}
+
+// Numbers are as large as their type allows, and not rounded.
+func TestInputsKeepTheirDigits(t *testing.T) {
+	for _, c := range []struct{ typ, setting, want string }{
+		{"int64", "9007199254740993", "9007199254740993"},
+		{"int64", "-9223372036854775808", "-9223372036854775808"},
+		{"uint64", "18446744073709551615", "18446744073709551615"},
+		{"uint8", "255", "255"},
+		{"uint1", "true", "1"},
+		{"uint1", "0", "0"},
+		{"float32", "-Inf", "-Inf"},
+		{"float64", "0.1", "0.1"},
+	} {
+		if in := one(t, param("a", c.typ), c.setting); in.Value != c.want {
+			t.Errorf("%s %s: got %q", c.typ, c.setting, in.Value)
+		}
+		if in := one(t, param("a", c.typ, 8), "constant:"+c.setting); in.Fill != "constant:"+c.want {
+			t.Errorf("%s %s: got %q", c.typ, c.setting, in.Fill)
 		}
 	}
 }
@@ -227,6 +248,9 @@ func TestBadInputsAreNamed(t *testing.T) {
 		"a negative seed":  {param("a", "uint8", 8), "a=random:-1", `"-1" is no seed`},
 		"no constant":      {param("a", "uint8", 8), "a=constant:red", `"red" is no number`},
 		"no scalar":        {param("g", "float32"), "g=random:1", `it is a scalar, "random:1" is no number`},
+		"too large":        {param("g", "uint8"), "g=300", `"300" is no uint8`},
+		"a sign":           {param("a", "uint32", 8), "a=constant:-1", `"-1" is no uint32`},
+		"no whole number":  {param("g", "int32"), "g=1.5", `"1.5" is no int32`},
 		"neither":          {param("a", "uint8", 8), "a=picture.tiff", "neither random:SEED"},
 		"no file":          {param("a", "uint8", 8, 8), "a=/nowhere/p.png", "no such file"},
 		"no picture":       {param("a", "uint8", 8, 8), "a=" + file(t, "p.png", []byte("not one")), "unknown format"},

@@ -60,12 +60,21 @@ func (l Local) Build(ctx context.Context, s schedule.Schedule, p Protocol, best 
 
 // Whole implements Builder.
 func (l Local) Whole(ctx context.Context, s schedule.Schedule, p Protocol) error {
-	for _, s := range versions(l.Server, s) {
-		c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: s, Check: p.Check(0, l.Threads)})
+	for _, version := range versions(l.Server, s) {
+		c, err := l.Server.Build(ctx, bridge.BuildRequest{Schedule: version, Check: p.Check(0, l.Threads)})
 		if err != nil {
 			return err
 		}
+		if version.Hash() != s.Hash() { // at one size nothing ran when it was built
+			err = l.Lock.With(ctx, func() error {
+				_, err := c.Run(ctx, CheckOnly(p))
+				return err
+			})
+		}
 		c.Drop()
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

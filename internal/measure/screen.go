@@ -123,10 +123,14 @@ func (s *Screener) time(ctx context.Context, what schedule.Schedule) (Result, er
 		run, err = s.Runner.Run(ctx, a, s.Protocol, s.incumbent())
 		return err
 	})
+	r := Result{Status: OK}
 	if err != nil {
-		return s.failed(ctx, err)
+		if r, err = s.failed(ctx, err); err != nil {
+			return r, err
+		}
+	} else {
+		r.Samples, r.Time = run.Samples, run.Time
 	}
-	r := Result{Status: OK, Samples: run.Samples, Time: run.Time}
 	if c, ok := a.(*bridge.Candidate); ok {
 		r.Lower, r.Link, r.Check = c.Lower, c.Link, c.Check
 	}

@@ -14,6 +14,7 @@ type Alternatives struct {
 	spaces     []*space.Space
 	strategies []Strategy
 	dues       []due
+	spent      []bool // found no more when they were asked last
 }
 
 // eagerness is by how much.
@@ -21,15 +22,18 @@ const eagerness = 4
 
 // NewAlternatives makes a strategy of those for each of the spaces.
 func NewAlternatives(spaces []*space.Space, strategies []Strategy) *Alternatives {
-	return &Alternatives{spaces, strategies, newDues(slices.Repeat([]int{promptly}, len(spaces))...)}
+	return &Alternatives{spaces, strategies, newDues(slices.Repeat([]int{promptly}, len(spaces))...), make([]bool, len(spaces))}
 }
 
-// Propose implements Strategy.
+// Propose implements Strategy. A strategy that found no more is not asked again before it is
+// told something or no other finds any either: looking costs it more than finding does.
 func (a *Alternatives) Propose(ctx context.Context, n int) ([]Candidate, error) {
 	var out []Candidate
-	spent := make([]bool, len(a.spaces))
+	if !slices.Contains(a.spent, false) {
+		clear(a.spent)
+	}
 	for len(out) < n {
-		next := whoseTurn(a.dues, func(i int) bool { return !spent[i] }, eagerness)
+		next := whoseTurn(a.dues, func(i int) bool { return !a.spent[i] }, eagerness)
 		if next < 0 {
 			return out, ctx.Err()
 		}
@@ -38,7 +42,7 @@ func (a *Alternatives) Propose(ctx context.Context, n int) ([]Candidate, error) 
 			return out, err
 		}
 		a.dues[next].turns += float64(len(made))
-		spent[next] = len(made) == 0
+		a.spent[next] = len(made) == 0
 		out = append(out, made...)
 	}
 	return out, nil
@@ -55,6 +59,7 @@ func (a *Alternatives) Observe(outcomes []Outcome) error {
 			return fmt.Errorf("search: outcome of schedule %016x is of none of the spaces", o.Candidate.Hash)
 		}
 		a.dues[i].learn(o)
+		a.spent[i] = false
 		if err := a.strategies[i].Observe([]Outcome{o}); err != nil {
 			return err
 		}

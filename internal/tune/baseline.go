@@ -32,7 +32,7 @@ var standardOutputs = []string{"static_library", "c_header", "schedule", "regist
 // their .schedule.h.
 func (t *tuner) baseline(ctx context.Context, name, dir string, limits bridge.Limits) (*build, error) {
 	start := time.Now()
-	function := t.function()
+	function := t.racedFunction()
 	e := bridge.Emission{Dir: dir, Function: function, Outputs: []string{"static_library", "c_header"}}
 	scheduler, params := name, []bridge.Param(nil)
 	switch name {
@@ -42,7 +42,7 @@ func (t *tuner) baseline(ctx context.Context, name, dir string, limits bridge.Li
 		params = append(params, bridge.Param{Name: "parallelism", Value: strconv.Itoa(t.o.Threads)})
 		e.Outputs = append(e.Outputs, "schedule")
 	}
-	if err := t.gen.Emit(ctx, scheduler, params, limits, e); err != nil {
+	if err := t.gen.Raced().Emit(ctx, scheduler, params, limits, e); err != nil {
 		return nil, err
 	}
 	library, err := t.gen.Toolchain.Library(ctx, filepath.Join(dir, function+".a"), dir)

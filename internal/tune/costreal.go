@@ -157,8 +157,9 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 			screener.SetBest(m.Best)
 		}
 	}
+	known := t.known(past)
 	if t.o.Trials > 0 {
-		c.Most = max(0, t.o.Trials-len(past))
+		c.Most = max(0, t.o.Trials-known)
 	}
 	started := time.Now()
 	c.Store = func(ctx context.Context, x search.Candidate, r measure.Result) error {
@@ -166,7 +167,7 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 		if err := t.take(ctx, nil, m); err != nil {
 			return err
 		}
-		t.tell(m, len(past), time.Since(started))
+		t.tell(m, known, time.Since(started))
 		return nil
 	}
 	return c, nil

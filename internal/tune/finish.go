@@ -259,6 +259,8 @@ func (t *tuner) race(ctx context.Context, o measure.RaceOptions, rng *rand.Rand,
 		for i, l := range race.Lanes {
 			if l.Failure == nil {
 				t.stood[raced[i].Hash()] = true
+			} else {
+				t.leaveOut(ctx, raced[i], l.Failure)
 			}
 		}
 		return race, raced, nil
@@ -353,7 +355,7 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		}
 		var library string
 		if err = t.gen.Apply(ctx, s, source, t.emission(out)); err == nil {
-			library, err = t.gen.Toolchain.Library(ctx, filepath.Join(out, t.function()+".a"), linked)
+			library, err = t.racedLibrary(ctx, s, out, linked)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -376,6 +378,20 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		return nil, fmt.Errorf("none of the best schedules could be built ahead of time; --no-specialize tries only what can be built for all sizes: %w", failures)
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
+}
+
+// racedLibrary links, in linked, what is raced of a schedule that was built into out: that
+// build, or where its target is none that can be raced one for another.
+func (t *tuner) racedLibrary(ctx context.Context, s schedule.Schedule, out, linked string) (string, error) {
+	raced, archive := t.gen.Raced(), filepath.Join(out, t.function()+".a")
+	if raced.Target() != t.gen.Target() {
+		e := bridge.Emission{Dir: linked, Function: t.racedFunction(), Outputs: []string{"static_library", "c_header"}}
+		if err := raced.Apply(ctx, s, "", e); err != nil {
+			return "", err
+		}
+		archive = filepath.Join(linked, e.Function+".a")
+	}
+	return t.gen.Toolchain.Library(ctx, archive, linked)
 }
 
 // foundAs is what the search found a schedule as: one that got or lost its version for the
@@ -487,6 +503,6 @@ func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
 
 func (t *tuner) fresh(runner, library string) measure.InFresh {
 	return measure.InFresh{Fresh: bridge.Fresh{
-		Runner: runner, Library: library, Function: t.function(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
+		Runner: runner, Library: library, Function: t.racedFunction(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
 	}}
 }

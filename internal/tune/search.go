@@ -45,7 +45,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 		}
 		return share
 	}
-	strategy, err := t.strategy(ctx, stop, t.o.Trials > 0 && len(past) >= t.o.Trials, spent)
+	strategy, err := t.strategy(ctx, stop, past, spent)
 	if err != nil {
 		return err
 	}
@@ -140,14 +140,15 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 // strategy makes the one asked for, which begins with the seeds, for each of the spaces.
 // One guided by the model evolves them and what it found, and judges by what was measured
 // what to measure next, and has the numbers of the fastest polished later on. Where the trials
-// are done, nobody is asked for more; spent is the share of budget or trials that is.
-func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, done bool, spent func() float64) (search.Strategy, error) {
+// are done by what is past, nobody is asked for more; spent is the share of budget or trials
+// that is.
+func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, past []tunedb.Measurement, spent func() float64) (search.Strategy, error) {
 	begin, err := t.seeds(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
 	var advised []advice // none where nobody is asked
-	if t.o.asksModel() && !done {
+	if t.o.asksModel() && (t.o.Trials == 0 || t.known(past) < t.o.Trials) {
 		advised, err = t.askModel(ctx, stop)
 		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
 			t.events.note("%v; measuring from the start", err) // the default works with every Halide
@@ -204,6 +205,17 @@ func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int
 	return n, nil
 }
 
+// known is how many of the measurements are of schedules that this run may try.
+func (t *tuner) known(past []tunedb.Measurement) int {
+	n := 0
+	for _, m := range past {
+		if _, ok := t.rebuild(m); ok {
+			n++
+		}
+	}
+	return n
+}
+
 // rebuild makes the candidate that was measured: of a stored trace the state it leads
 // to. A schedule without one was a seed that the space cannot say, or its numbers were
 // polished; and a trace as text leaves open how many tiles there are where several numbers give
@@ -240,7 +252,7 @@ func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.M
 	}
 	return t.learn(strategy, search.Outcome{
 		Candidate: c, OK: m.Status == measure.OK.String(), Seconds: m.Best.Seconds(),
-		Late: m.Status == measure.TimedOut.String() && m.Lower == 0, // which is known once it was checked
+		Late: m.Status == measure.TimedOut.String() && m.Lower == 0, // which is known once it was built
 	})
 }
 
@@ -273,7 +285,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 			return err
 		}
 	}
-	if r.Status == measure.TimedOut {
+	if r.Status == measure.TimedOut && r.Lower == 0 {
 		t.tallyOf(m.candidate).late.Add(1)
 	}
 	row := tunedb.Measurement{

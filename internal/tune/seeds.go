@@ -50,8 +50,8 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 			f := &found[i]
 			if name == earlier {
 				f.candidates, f.err = t.remember(asking)
-			} else if *f = t.ask(asking, name); f.err == nil {
-				t.sow(asking, name, f)
+			} else {
+				*f = t.ask(asking, name)
 			}
 			return nil
 		})
@@ -63,6 +63,9 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 	var out []search.Candidate
 	for i, name := range t.o.Seeds {
 		f := found[i]
+		if name != earlier && f.err == nil {
+			t.sow(asking, name, &f)
+		}
 		if name == earlier && f.err == nil && len(f.candidates) == 0 {
 			continue // nothing was
 		}
@@ -80,9 +83,6 @@ func (t *tuner) seeds(ctx context.Context, stop <-chan struct{}) ([]search.Candi
 			}
 		}
 		out = append(out, f.candidates...)
-		if f.space != nil {
-			t.spaces = append(t.spaces, f.space)
-		}
 		t.report.Seeds = append(t.report.Seeds, line)
 	}
 	return out, nil
@@ -94,8 +94,7 @@ type foreign struct {
 	partial    bool   // the schedule says less than the Generator's own
 	build      *build // with it, where there is one
 	candidates []search.Candidate
-	near       bool         // the space has none that is the same
-	space      *space.Space // that the candidates are of, where it is a further one
+	near       bool // the space has none that is the same
 	err        error
 }
 
@@ -124,7 +123,7 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 	if f.build, f.err = t.baseline(ctx, name, dir, limits); f.err != nil {
 		return f
 	}
-	text, err := os.ReadFile(filepath.Join(dir, t.function()+".schedule.h"))
+	text, err := os.ReadFile(filepath.Join(dir, t.racedFunction()+".schedule.h"))
 	if err != nil {
 		f.err = err
 		return f
@@ -158,10 +157,12 @@ func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error
 // sow makes candidates of a foreign schedule. One that clones, wraps or factors Funcs is
 // looked for in the space of the pipeline as it then is, which is searched, too.
 func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
-	sp := t.spaces[0]
+	sp, further := t.spaces[0], false
 	if head := f.schedule.Structure(); len(head) > 0 && t.restructures() {
-		if of, err := t.spaceAfter(ctx, head); err == nil {
-			sp = of
+		if there := spaceOf(t.spaces, f.schedule); there != nil {
+			sp = there
+		} else if of, err := t.spaceAfter(ctx, head); err == nil {
+			sp, further = of, true
 		}
 	}
 	n, err := sp.NearSchedule(f.schedule)
@@ -177,8 +178,8 @@ func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
 		origin = nearOrigin
 	}
 	f.candidates = append(f.candidates, candidate(n.State, origin+name))
-	if sp != t.spaces[0] {
-		f.space = sp
+	if further {
+		t.spaces = append(t.spaces, sp)
 	}
 }
 

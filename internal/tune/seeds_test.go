@@ -119,15 +119,18 @@ func TestSeedsAreLookedForInTheirOwnStructure(t *testing.T) {
 		if err := tu.makeSpaces(t.Context(), space.Defaults(2)); err != nil {
 			t.Fatal(err)
 		}
-		f := foreign{schedule: o.Schedule, partial: !o.Complete}
-		tu.sow(t.Context(), own, &f)
-		if found := f.space != nil; found != restructure {
-			t.Errorf("restructure %v: in a space of its own: %v", restructure, found)
-		}
-		for _, c := range f.candidates {
-			if c.State != nil && (c.State.Space() != f.space || structure(c.Schedule) != structure(o.Schedule)) {
-				t.Errorf("restructure %v: found %s", restructure, c.Schedule)
+		before := len(tu.spaces)
+		for range 2 { // of the same structure, which takes one space
+			f := foreign{schedule: o.Schedule, partial: !o.Complete}
+			tu.sow(t.Context(), own, &f)
+			for _, c := range f.candidates {
+				if restructure && c.State != nil && structure(c.State.Schedule()) != structure(o.Schedule) {
+					t.Errorf("found %s", c.Schedule)
+				}
 			}
+		}
+		if further := len(tu.spaces) - before; further != 0 && !restructure || further != 1 && restructure {
+			t.Errorf("restructure %v: in %d spaces of its own", restructure, further)
 		}
 	}
 }

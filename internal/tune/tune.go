@@ -373,3 +373,8 @@ func (t *tuner) function() string {
 	}
 	return t.gen.Name
 }
+
+// racedFunction is its name in what is raced, where names have no namespaces.
+func (t *tuner) racedFunction() string {
+	return t.function()[strings.LastIndex(t.function(), ":")+1:]
+}

@@ -44,8 +44,8 @@ func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bri
 			}
 			text = fmt.Sprintf("%s=sha256:%x", in.Name, sha256.Sum256(content))
 		}
-		if in.Value != nil {
-			text = fmt.Sprintf("%s=%v", in.Name, *in.Value)
+		if in.Value != "" {
+			text = in.Name + "=" + in.Value
 		}
 		w.Inputs = append(w.Inputs, fmt.Sprintf("%s %v", text, in.Extents))
 	}

@@ -34,7 +34,6 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 	}
 	made := func() *work {
 		t.Helper()
-		factor := bridge.Scalar(2)
 		return &work{
 			valid(),
 			&bridge.Generator{
@@ -42,7 +41,7 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 				Toolchain: &bridge.Toolchain{Halide: &bridge.Halide{Version: "21.0.0"}},
 			},
 			pipelinetest.Described(t, "harris.h21"),
-			[]bridge.Input{{Name: "input", Fill: fill("input", "a picture")}, {Name: "factor", Value: &factor}},
+			[]bridge.Input{{Name: "input", Fill: fill("input", "a picture")}, {Name: "factor", Value: "2"}},
 		}
 	}
 	key := func(w *work) string {
@@ -54,7 +53,6 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 		return out.Key()
 	}
 	first := key(made())
-	other := bridge.Scalar(3)
 	for name, c := range map[string]struct {
 		change func(*work)
 		same   bool
@@ -66,7 +64,7 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 		"another file at its place":    {func(*work) { fill("input", "a Picture") }, false},
 		"another rule":                 {func(w *work) { w.inputs[0].Fill = "random:1" }, false},
 		"another size of an input":     {func(w *work) { w.inputs[0].Extents = []int64{1536, 2560, 4} }, false},
-		"another scalar":               {func(w *work) { w.inputs[1].Value = &other }, false},
+		"another scalar":               {func(w *work) { w.inputs[1].Value = "3" }, false},
 		"another estimate":             {func(w *work) { w.p.Funcs[0].Estimate[0].Max++ }, false},
 		"another estimate of an input": {func(w *work) { w.p.Params[0].Extents[0]++ }, false},
 		"another parameter's value":    {func(w *work) { w.g.Params[1].Value = "3" }, false},
