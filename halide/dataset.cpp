@@ -74,11 +74,19 @@ Query query_bounds(EntryPoint entry, const std::vector<Argument> &arguments, std
     return q;
 }
 
-std::vector<int> storage_order(const std::vector<halide_dimension_t> &dims) {
-    std::vector<int> order(dims.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return dims[a].stride < dims[b].stride; });
-    return order;
+// What a query's answer says of how a buffer is to be stored. Of a dimension that is free it
+// proposes the product of the extents before, which is no more than a proposal.
+Layout layout_of(const std::vector<halide_dimension_t> &dims) {
+    Layout l;
+    l.order.resize(dims.size());
+    std::iota(l.order.begin(), l.order.end(), 0);
+    std::stable_sort(l.order.begin(), l.order.end(), [&](int a, int b) { return dims[a].stride < dims[b].stride; });
+    int64_t proposed = 1;
+    for (const auto &dim : dims) {
+        l.least.push_back(dim.stride == proposed ? 0 : dim.stride);
+        proposed *= dim.extent;
+    }
+    return l;
 }
 
 DataSet::Region whole_region(const Argument &a) {
@@ -136,7 +144,7 @@ public:
             if (!slot.argument.buffer) {
                 argv_[i] = scalars_[i].data();
             } else {
-                slot.order = storage_order(q.dims[i]);
+                slot.layout = layout_of(q.dims[i]);
                 if (!slot.argument.output) input(slot, q.dims[i], i);
             }
             set.slots.push_back(std::move(slot));
@@ -197,11 +205,11 @@ private:
     EntryPoint entry_;
     std::vector<std::vector<uint8_t>> scalars_;
     std::vector<void *> argv_;
-    std::vector<std::unique_ptr<DenseBuffer>> inputs_;
+    std::vector<std::unique_ptr<GuardedBuffer>> inputs_;
     int fd_ = -1;
     int64_t offset_ = 0;
 
-    int64_t append(const DenseBuffer &buffer) {
+    int64_t append(const GuardedBuffer &buffer) {
         int64_t at = offset_;
         write_at(fd_, at, buffer.data(), buffer.bytes(), set.path);
         offset_ = next_offset(at, (int64_t)buffer.bytes());
@@ -225,13 +233,14 @@ private:
             a.mins[d] = lo;
             a.extents[d] = hi - lo;
         }
-        inputs_[i] = std::make_unique<DenseBuffer>(a.type, a.mins, a.extents, slot.order);
-        fill_input(a, slot.order, inputs_[i]->data(), inputs_[i]->bytes());
+        inputs_[i] = std::make_unique<GuardedBuffer>(a.type, a.mins, a.extents, slot.layout);
+        inputs_[i]->clear();
+        fill_input(a, slot.layout, inputs_[i]->data());
         slot.offset = append(*inputs_[i]);
         argv_[i] = inputs_[i]->raw();
     }
 
-    using Outputs = std::vector<std::unique_ptr<DenseBuffer>>;  // by slot, null for others
+    using Outputs = std::vector<std::unique_ptr<GuardedBuffer>>;  // by slot, null for others
 
     Outputs run(const Crop &crop) {
         Outputs outputs(set.slots.size());
@@ -239,7 +248,7 @@ private:
             const auto &slot = set.slots[i];
             if (!slot.argument.output) continue;
             auto r = cropped_region(slot.argument, crop);
-            outputs[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
+            outputs[i] = std::make_unique<GuardedBuffer>(slot.argument.type, r.mins, r.extents, slot.layout);
             outputs[i]->clear();
             argv_[i] = outputs[i]->raw();
         }
@@ -327,7 +336,7 @@ Json DataSet::to_json() const {
         j.set("code", (int)a.type.code).set("bits", (int)a.type.bits);
         j.set("scalar", (int64_t)a.scalar);  // as it is stored: no number says all that a float may be
         j.set("mins", Json(a.mins)).set("extents", Json(a.extents));
-        j.set("order", Json(s.order)).set("offset", s.offset);
+        j.set("order", Json(s.layout.order)).set("least", Json(s.layout.least)).set("offset", s.offset);
         Json regions = Json::array();
         for (const Region &r : s.regions) {
             regions.push(Json::object()
@@ -366,7 +375,8 @@ DataSet DataSet::from_json(const Json &j) {
         a.scalar = (uint64_t)s["scalar"].as_int();
         a.mins = int_list(s["mins"]);
         a.extents = int_list(s["extents"]);
-        for (int64_t d : int_list(s["order"])) slot.order.push_back((int)d);
+        for (int64_t d : int_list(s["order"])) slot.layout.order.push_back((int)d);
+        slot.layout.least = int_list(s["least"]);
         slot.offset = s["offset"].as_int();
         for (const Json &r : s["regions"].items()) {
             Region region;

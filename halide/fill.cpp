@@ -23,66 +23,52 @@ uint64_t hash_name(const std::string &s) {
     return h;
 }
 
-// Visits the elements with dimension 0 fastest, whatever their storage order, so that
-// a value depends on its coordinates and not on the strides a pipeline asks for.
-template<typename F>
-void each_element(const Argument &a, const std::vector<int> &order, F f) {
-    size_t n = a.extents.size(), width = (a.type.bits + 7) / 8;
-    std::vector<int64_t> stride(n), position(n, 0);
-    int64_t s = 1;
-    for (int d : order) {
-        stride[d] = s;
-        s *= a.extents[d];
-    }
-    for (int64_t i = 0; i < s; i++) {
-        int64_t at = 0;
-        for (size_t d = 0; d < n; d++) at += position[d] * stride[d];
-        f(i, (size_t)at * width);
-        for (size_t d = 0; d < n; d++) {
-            if (++position[d] < a.extents[d]) break;
-            position[d] = 0;
-        }
-    }
+size_t width_of(const Argument &a) {
+    return (a.type.bits + 7) / 8;
 }
 
-void fill_random(const Argument &a, const std::string &rule, const std::vector<int> &order, uint8_t *data) {
+void fill_random(const Argument &a, const std::string &rule, const Layout &layout, uint8_t *data) {
     char *end = nullptr;
     uint64_t base = mix(strtoull(rule.c_str(), &end, 10) ^ hash_name(a.name));
     // A type of 16 bits or fewer has as many, wider ones 16 that are not negative.
     int bits = *end == ':' ? atoi(end + 1) : std::min<int>(a.type.bits, 16);
     int above = 64 - bits;
+    size_t width = width_of(a);
     bool is_signed = a.type.code == halide_type_int && (*end == ':' || bits == a.type.bits);
-    each_element(a, order, [&](int64_t i, size_t at) {
+    each_element(a.extents, layout, [&](int64_t i, size_t at) {
         uint64_t r = mix(base + (uint64_t)i);
         int64_t whole = is_signed ? (int64_t)(r << above) >> above : (int64_t)(r << above >> above);
-        store_element(a.type, data + at, (double)(r >> 11) * 0x1p-53, whole);
+        store_element(a.type, data + at * width, (double)(r >> 11) * 0x1p-53, whole);
     });
 }
 
-void fill_raw(const Argument &a, const std::string &path, const std::vector<int> &order, uint8_t *data, size_t bytes) {
+void fill_raw(const Argument &a, const std::string &path, const Layout &layout, uint8_t *data) {
     std::ifstream in(path, std::ios::binary);
     std::vector<char> raw((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     if (!in.good() && !in.eof()) throw std::runtime_error("input " + a.name + ": cannot read " + path);
+    size_t width = width_of(a), bytes = width;
+    for (int64_t e : a.extents) bytes *= (size_t)e;
     if (raw.size() != bytes) {
         throw std::runtime_error("input " + a.name + ": " + path + " has " + std::to_string(raw.size()) +
                                  " bytes, " + std::to_string(bytes) + " are needed");
     }
-    size_t width = (a.type.bits + 7) / 8;
-    each_element(a, order, [&](int64_t i, size_t at) { memcpy(data + at, raw.data() + (size_t)i * width, width); });
+    each_element(a.extents, layout, [&](int64_t i, size_t at) { memcpy(data + at * width, raw.data() + (size_t)i * width, width); });
 }
 
 }  // namespace
 
-void fill_input(const Argument &a, const std::vector<int> &order, uint8_t *data, size_t bytes) {
+void fill_input(const Argument &a, const Layout &layout, uint8_t *data) {
     size_t colon = a.fill.find(':');
     std::string rule = a.fill.substr(0, colon), value = colon == std::string::npos ? "" : a.fill.substr(colon + 1);
     if (rule == "random") {
-        fill_random(a, value, order, data);
+        fill_random(a, value, layout, data);
     } else if (rule == "constant") {
         double v = strtod(value.c_str(), nullptr);
-        each_element(a, order, [&](int64_t, size_t at) { store_element(a.type, data + at, v, whole_number(value)); });
+        each_element(a.extents, layout, [&](int64_t, size_t at) {
+            store_element(a.type, data + at * width_of(a), v, whole_number(value));
+        });
     } else if (rule == "raw") {
-        fill_raw(a, value, order, data, bytes);
+        fill_raw(a, value, layout, data);
     } else {
         throw std::runtime_error("input " + a.name + ": unknown fill " + a.fill);
     }

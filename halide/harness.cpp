@@ -29,10 +29,8 @@ constexpr uint8_t kGuardByte = 3;
 // Halide's own Buffer aligns to 128 bytes; timings of ahead-of-time builds rest on it.
 constexpr size_t kAlignment = 128;
 
-size_t element_count(const std::vector<int64_t> &extents) {
-    size_t n = 1;
-    for (int64_t e : extents) n *= (size_t)e;
-    return n;
+size_t width_of(halide_type_t type) {
+    return (type.bits + 7) / 8;
 }
 
 // What the pipeline said last; any of its threads may say it.
@@ -142,17 +140,27 @@ bool GuardedMemory::intact() const {
     return !overrun;
 }
 
-DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
-                         const std::vector<int> &order) {
-    dims_.resize(extents.size());
-    int64_t stride = 1;
+std::vector<int64_t> Layout::strides(const std::vector<int64_t> &extents, int64_t *all) const {
+    std::vector<int64_t> out(extents.size());
+    *all = 1;
     for (int d : order) {
+        out[d] = std::max(*all, least[d]);
+        *all = out[d] * extents[d];
+    }
+    return out;
+}
+
+GuardedBuffer::GuardedBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
+                         const Layout &layout) {
+    dims_.resize(extents.size());
+    int64_t all;
+    std::vector<int64_t> strides = layout.strides(extents, &all);
+    for (size_t d = 0; d < extents.size(); d++) {
         dims_[d].min = (int32_t)mins[d];
         dims_[d].extent = (int32_t)extents[d];
-        dims_[d].stride = (int32_t)stride;
-        stride *= extents[d];
+        dims_[d].stride = (int32_t)strides[d];
     }
-    bytes_ = (size_t)stride * ((type.bits + 7) / 8);
+    bytes_ = (size_t)all * width_of(type);
     data_ = between_zones(bytes_, kGuard);
     if (!data_) throw std::bad_alloc();
     buffer_.host = data_;
@@ -161,11 +169,11 @@ DenseBuffer::DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, c
     buffer_.dim = dims_.data();
 }
 
-DenseBuffer::~DenseBuffer() {
+GuardedBuffer::~GuardedBuffer() {
     free(data_ - kGuard);
 }
 
-bool DenseBuffer::guards_intact() const {
+bool GuardedBuffer::guards_intact() const {
     return is_intact(data_ - kGuard, kGuard) && is_intact(data_ + bytes_, kGuard);
 }
 
@@ -220,7 +228,7 @@ Bench::Bench(void *library, EntryPoint entry, const DataSet &data) : library_(li
                 mins[d] -= slot.below[d];
                 extents[d] += slot.below[d] + slot.above[d];
             }
-            inputs_[i] = std::make_unique<DenseBuffer>(a.type, mins, extents, slot.order);
+            inputs_[i] = std::make_unique<GuardedBuffer>(a.type, mins, extents, slot.layout);
             copy_input(slot, *inputs_[i]);
             argv_[i] = inputs_[i]->raw();
         }
@@ -231,7 +239,7 @@ Bench::~Bench() {
     if (file_) munmap(file_, file_bytes_);
 }
 
-void Bench::copy_input(const DataSet::Slot &slot, DenseBuffer &buffer) {
+void Bench::copy_input(const DataSet::Slot &slot, GuardedBuffer &buffer) {
     if (slot.offset >= 0 && slot.below.empty()) {
         memcpy(buffer.data(), file_ + slot.offset, buffer.bytes());
         return;
@@ -240,26 +248,32 @@ void Bench::copy_input(const DataSet::Slot &slot, DenseBuffer &buffer) {
     if (slot.offset < 0) return;
     // Line by line along the innermost dimension.
     const Argument &a = slot.argument;
-    size_t width = (a.type.bits + 7) / 8;
+    const size_t width = width_of(a.type);
     const halide_buffer_t *raw = buffer.raw();
-    int inner = slot.order[0];
-    size_t line = (size_t)a.extents[inner] * width;
+    int64_t all;
+    const std::vector<int64_t> strides = slot.layout.strides(a.extents, &all);
+    const int inner = slot.layout.order[0];
+    const int64_t step = strides[inner];  // as in the buffer, which is longer outside only
     std::vector<int64_t> position(a.extents.size(), 0);
-    for (const uint8_t *from = file_ + slot.offset;; from += line) {
-        int64_t at = 0;
-        for (size_t d = 0; d < position.size(); d++) at += (position[d] + slot.below[d]) * raw->dim[d].stride;
-        memcpy(buffer.data() + (size_t)at * width, from, line);
+    for (;;) {
+        int64_t from = 0, to = 0;
+        for (size_t d = 0; d < position.size(); d++) {
+            from += position[d] * strides[d];
+            to += (position[d] + slot.below[d]) * raw->dim[d].stride;
+        }
+        memcpy(buffer.data() + (size_t)to * width, file_ + slot.offset + (size_t)from * width,
+               (size_t)((a.extents[inner] - 1) * step + 1) * width);
         size_t k = 1;
-        for (; k < slot.order.size(); k++) {
-            int d = slot.order[k];
+        for (; k < slot.layout.order.size(); k++) {
+            int d = slot.layout.order[k];
             if (++position[d] < a.extents[d]) break;
             position[d] = 0;
         }
-        if (k == slot.order.size()) return;
+        if (k == slot.layout.order.size()) return;
     }
 }
 
-bool Bench::input_intact(const DataSet::Slot &slot, const DenseBuffer &buffer) const {
+bool Bench::input_intact(const DataSet::Slot &slot, const GuardedBuffer &buffer) const {
     if (!buffer.guards_intact()) return false;
     if (slot.offset < 0 || !slot.below.empty()) return true;  // nothing to compare with
     return memcmp(buffer.data(), file_ + slot.offset, buffer.bytes()) == 0;
@@ -272,15 +286,27 @@ void Bench::allocate(size_t size) {
         const auto &slot = data_.slots[i];
         if (!slot.argument.output) continue;
         const auto &r = slot.regions[size];
-        outputs_[i] = std::make_unique<DenseBuffer>(slot.argument.type, r.mins, r.extents, slot.order);
-        // The complement of the truth: an element that is never written cannot pass.
-        if (!slot.argument.in_place) poison(outputs_[i]->data(), file_ + r.offset, outputs_[i]->bytes());
+        outputs_[i] = std::make_unique<GuardedBuffer>(slot.argument.type, r.mins, r.extents, slot.layout);
+        if (!slot.argument.in_place) poison(slot, r, *outputs_[i]);
         argv_[i] = outputs_[i]->raw();
     }
 }
 
-void Bench::poison(uint8_t *out, const uint8_t *truth, size_t n) {
-    for (size_t b = 0; b < n; b++) out[b] = (uint8_t)~truth[b];
+// The complement of the truth: an element that is never written cannot pass, and neither can
+// what is written between elements.
+void Bench::poison(const DataSet::Slot &slot, const DataSet::Region &r, GuardedBuffer &out) const {
+    const size_t width = width_of(slot.argument.type);
+    const uint8_t *truth = file_ + r.offset;
+    size_t n = width;
+    for (int64_t e : r.extents) n *= (size_t)e;
+    if (n == out.bytes()) {
+        for (size_t b = 0; b < n; b++) out.data()[b] = (uint8_t)~truth[b];
+        return;
+    }
+    out.clear();
+    each_element(r.extents, slot.layout, [&](int64_t, size_t element) {
+        for (size_t b = element * width; b < (element + 1) * width; b++) out.data()[b] = (uint8_t)~truth[b];
+    });
 }
 
 CheckResult Bench::compare(const Tolerance &tolerance) const {
@@ -300,8 +326,8 @@ CheckResult Bench::compare_outputs(const Tolerance &tolerance) const {
         if (!slot.argument.output) continue;
         if (!outputs_[i]->guards_intact()) return {false, slot.argument.name + ": written outside the buffer"};
         const auto &r = slot.regions[size_];
-        auto bad = first_difference(slot.argument.type, outputs_[i]->data(), file_ + r.offset, element_count(r.extents),
-                                    tolerance);
+        auto bad = first_difference(slot.argument.type, outputs_[i]->data(), file_ + r.offset,
+                                    outputs_[i]->bytes() / width_of(slot.argument.type), tolerance);
         if (!bad.empty()) return {false, slot.argument.name + " at size " + std::to_string(size_) + ": " + bad};
     }
     return {};

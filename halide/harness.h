@@ -75,16 +75,24 @@ struct Argument {
     std::vector<uint8_t> scalar_bytes() const;
 };
 
-// A dense buffer whose storage order is the one the pipeline asks for, between two
-// guard zones that tell whether anything was written beside it.
-class DenseBuffer {
+// How a buffer is stored: dense, but where the pipeline asks for wider strides.
+struct Layout {
+    std::vector<int> order;      // dimensions, innermost first
+    std::vector<int64_t> least;  // the stride that a dimension has to have, in elements; 0 where any will do
+
+    // Of a buffer of these extents the strides, and how many elements that takes.
+    std::vector<int64_t> strides(const std::vector<int64_t> &extents, int64_t *all) const;
+};
+
+// A buffer that is stored as the pipeline asks for, between two guard zones that tell whether
+// anything was written beside it.
+class GuardedBuffer {
 public:
-    // `order` lists the dimensions innermost first.
-    DenseBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
-                const std::vector<int> &order);
-    ~DenseBuffer();
-    DenseBuffer(const DenseBuffer &) = delete;
-    DenseBuffer &operator=(const DenseBuffer &) = delete;
+    GuardedBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
+                const Layout &layout);
+    ~GuardedBuffer();
+    GuardedBuffer(const GuardedBuffer &) = delete;
+    GuardedBuffer &operator=(const GuardedBuffer &) = delete;
 
     halide_buffer_t *raw() { return &buffer_; }
     uint8_t *data() { return data_; }
@@ -112,7 +120,7 @@ struct DataSet {
     };
     struct Slot {
         Argument argument;
-        std::vector<int> order;       // storage order, innermost first
+        Layout layout;
         int64_t offset = 0;           // of an input's data in the data file; -1 for one never read
         std::vector<Region> regions;  // outputs: one per size
         // Inputs: how far the buffer that is allocated goes beyond the data, below and above
@@ -194,14 +202,14 @@ private:
     uint8_t *file_ = nullptr;
     size_t file_bytes_ = 0;
     std::vector<std::vector<uint8_t>> scalars_;
-    std::vector<std::unique_ptr<DenseBuffer>> inputs_;  // by slot, null for others
-    std::vector<std::unique_ptr<DenseBuffer>> outputs_;
+    std::vector<std::unique_ptr<GuardedBuffer>> inputs_;  // by slot, null for others
+    std::vector<std::unique_ptr<GuardedBuffer>> outputs_;
     std::vector<void *> argv_;
     size_t size_ = SIZE_MAX;  // of the outputs there are now
 
-    void copy_input(const DataSet::Slot &slot, DenseBuffer &buffer);
-    bool input_intact(const DataSet::Slot &slot, const DenseBuffer &buffer) const;
-    static void poison(uint8_t *out, const uint8_t *truth, size_t n);
+    void copy_input(const DataSet::Slot &slot, GuardedBuffer &buffer);
+    bool input_intact(const DataSet::Slot &slot, const GuardedBuffer &buffer) const;
+    void poison(const DataSet::Slot &slot, const DataSet::Region &r, GuardedBuffer &out) const;
 };
 
 // Widens the inputs to what this pipeline reads at size 0. Schedules that round up

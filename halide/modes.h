@@ -27,6 +27,10 @@ void own(const Session &session, const Halide::Pipeline &pipeline, const Halide:
 void apply(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target,
            Halide::AutoSchedulerResults *results);
 
+// Throws where code for the target cannot run on this machine: nothing could be said of it but
+// that it crashes.
+void expect_runs_here(const Halide::Target &target);
+
 // Serves build and run requests, each candidate in a forked child, until the
 // session's input ends.
 void serve(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target);

@@ -43,6 +43,8 @@ void run(const Halide::Pipeline &pipeline, const Halide::Target &target,
         auto hello = receive_message(session.in);
         if (!hello) _exit(0);
         session.hello = *hello;
+        const std::string mode = session.hello.string_or("mode", "");
+        if (mode == "serve") expect_runs_here(target);
         int64_t theirs = session.hello.int_or("protocol", 0);
         send_message(session.out, Json::object()
                                       .set("type", "hello")
@@ -51,7 +53,6 @@ void run(const Halide::Pipeline &pipeline, const Halide::Target &target,
                                       .set("target", target.to_string())
                                       .set("pid", (int64_t)getpid()));
         if (theirs != kProtocol) _exit(2);
-        std::string mode = session.hello.string_or("mode", "");
         if (mode == "describe") {
             describe(session, pipeline, target);
         } else if (mode == "own") {

@@ -55,7 +55,8 @@ DataSet arranged(const DataSet &data, const halide_filter_metadata_t &metadata) 
             const int64_t *const *estimates = arg.buffer_estimates;
             unread.argument.mins.push_back(estimates && estimates[2 * d] ? *estimates[2 * d] : 0);
             unread.argument.extents.push_back(estimates && estimates[2 * d + 1] ? *estimates[2 * d + 1] : 1);
-            unread.order.push_back(d);
+            unread.layout.order.push_back(d);
+            unread.layout.least.push_back(0);
         }
         out.slots.push_back(unread);
     }

@@ -406,6 +406,23 @@ private:
 
 }  // namespace
 
+void expect_runs_here(const Halide::Target &target) {
+    using Halide::Target;
+    const Target here = Halide::get_host_target();
+    const std::string what = "code for " + target.to_string() + " cannot be timed here, on " + here.to_string() + ": ";
+    if (target.arch != here.arch || target.bits != here.bits || target.os != here.os) {
+        throw std::runtime_error(what + "name a target of this machine, or none");
+    }
+    if (here.arch != Target::X86) return;  // Halide asks others for few of their features
+    for (auto f : {Target::SSE41, Target::AVX, Target::AVX2, Target::FMA, Target::FMA4, Target::F16C,
+                   Target::AVX512, Target::AVX512_KNL, Target::AVX512_Skylake, Target::AVX512_Cannonlake,
+                   Target::AVX512_SapphireRapids, Target::AVX512_Zen4}) {
+        if (target.has_feature(f) && !here.has_feature(f)) {
+            throw std::runtime_error(what + "it has no " + Target::feature_to_name(f));
+        }
+    }
+}
+
 void serve(const Session &session, const Halide::Pipeline &pipeline, const Halide::Target &target) {
     Server(session, pipeline, target).run();
 }

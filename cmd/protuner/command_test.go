@@ -222,7 +222,12 @@ func TestBadGenerators(t *testing.T) {
 		"an unknown input":  {[]string{"tune", small, "--input", "imput=random:1"}, "input imput: the pipeline has no such input; it has input"},
 		"too many bits":     {[]string{"tune", small, "--input", "input=random:1:99"}, "input input: "},
 		"no folder":         {[]string{"tune", small, "-o", picture}, "cannot write to the folder " + picture},
+		"several targets":   {[]string{"tune", small, "--", "target=host,host-no_asserts"}, "target=host,host-no_asserts: they are tuned one by one"},
+		"another machine":   {[]string{"tune", small, "--", "target=powerpc-64-linux"}, "code for powerpc-64-linux cannot be timed here"},
+		"no target":         {[]string{"tune", small, "--", "target=host-avx3"}, "avx3"},
 		"no such output":    {[]string{"tune", small, "-e", "stmt,poem"}, `-e stmt,poem: Halide ` + bridge.DefaultVersion + ` writes no "poem"; choose of assembly, bitcode, `},
+		"no function":       {[]string{"tune", small, "-f", "../out/f"}, `-f ../out/f: "../out/f" is no name of a function`},
+		"namespaces":        {[]string{"tune", small, "-f", "our::f"}, "-f our::f: namespaces take a target with c_plus_plus_name_mangling: add target=host-c_plus_plus_name_mangling"},
 		"no picture":        {[]string{"tune", small, "--input", "input=" + picture}, "input input: " + picture + ": image: unknown format"},
 		"no file":           {[]string{"tune", small, "--input", "input=/nowhere.npy"}, "input input: /nowhere.npy: "},
 		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another, of "},
@@ -473,14 +478,14 @@ func TestTunesForOtherTargets(t *testing.T) {
 	dir := t.TempDir()
 	const least = "least=9007199254740993" // no float has it
 	target := "target=host-no_runtime-c_plus_plus_name_mangling-user_context-no_asserts-no_bounds_query"
-	args := []string{"tune", source("halide/testdata/targets_generator.cpp"), target, "--input", least, "-f", "ours::sized", "-o", "out",
+	args := []string{"tune", source("halide/testdata/targets_generator.cpp"), "-g", "sized", target, "--input", least, "-f", "ours::sized", "-o", "out",
 		"--search", "evolve", "--trials", "4", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "own"}
 	o := execute(t, dir, args...)
 	r := tuned(t, o)
 	if r.Measured == 0 || len(r.Failures) > 0 || r.Final == 0 || len(r.Baselines) != 1 || r.Baselines[0].Verdict == nil {
 		t.Errorf("%s\n%s", o.out, o.words)
 	}
-	header, err := os.ReadFile(filepath.Join(dir, "out", "ours::sized.h"))
+	header, err := os.ReadFile(filepath.Join(dir, "out", "sized.h"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -489,7 +494,7 @@ func TestTunesForOtherTargets(t *testing.T) {
 			t.Errorf("the header has no %q:\n%s", want, header)
 		}
 	}
-	args[3], args[4] = "--input", "least=9007199254740992"
+	args[5], args[6] = "--input", "least=9007199254740992"
 	if o := execute(t, dir, args...); o.code != exitFailed || !strings.Contains(o.words, "least was rounded") {
 		t.Errorf("with what is refused: code %d\n%s", o.code, o.words)
 	}

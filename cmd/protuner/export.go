@@ -165,7 +165,7 @@ func (c *exportCmd) write(rank int, name, text string) error {
 	if c.Format == "text" {
 		ending = ".schedule.txt"
 	}
-	path := filepath.Join(c.Out, name+ending)
+	path := filepath.Join(c.Out, bridge.WithoutNamespaces(name)+ending)
 	fmt.Println(path)
 	return os.WriteFile(path, []byte(text), 0o644)
 }

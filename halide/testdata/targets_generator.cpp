@@ -1,10 +1,11 @@
-// As large as its input, which only a requirement reads besides.
+// Builds that are called or stored in ways of their own.
 #include "Halide.h"
 
 namespace {
 
 using namespace Halide;
 
+// As large as its input; the other input is only in a requirement.
 class Sized : public Generator<Sized> {
 public:
     Input<Buffer<uint16_t, 2>> input{"input"};
@@ -24,6 +25,23 @@ public:
     }
 };
 
+// Three channels in pixels of four, and rows of more pixels than the image has.
+class Padded : public Generator<Padded> {
+public:
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Output<Buffer<uint8_t, 3>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y"), c("c");
+        output(x, y, c) = input(x + 1, y, c) / 2 + input(x, y, c) / 2;
+        input.set_estimates({{0, 321}, {0, 200}, {0, 3}});
+        output.set_estimates({{0, 320}, {0, 200}, {0, 3}});
+        input.dim(0).set_stride(4).dim(1).set_stride(2048).dim(2).set_stride(1);
+        output.dim(0).set_stride(4).dim(1).set_stride(1536).dim(2).set_stride(1);
+    }
+};
+
 }  // namespace
 
 HALIDE_REGISTER_GENERATOR(Sized, sized)
+HALIDE_REGISTER_GENERATOR(Padded, padded)

@@ -235,19 +235,11 @@ func failure(err error) (measure.Status, string) {
 		}
 		return s, candidate.Message
 	case errors.As(err, &shut) && errors.As(err, &generator):
-		return measure.BuildFailed, shut.what + ": " + firstOf(generator)
+		return measure.BuildFailed, shut.what + ": " + generator.Line()
 	case errors.As(err, &generator):
-		return measure.BuildFailed, "its scheduler failed: " + firstOf(generator)
+		return measure.BuildFailed, "its scheduler failed: " + generator.Line()
 	case errors.Is(err, tune.ErrNothingWorked), errors.As(err, &refused):
 		return measure.BuildFailed, err.Error()
 	}
 	return measure.InfraFailed, err.Error()
-}
-
-// firstOf is a Generator's reason with what it said of it last.
-func firstOf(e *bridge.GeneratorError) string {
-	if words := lastLine(e.Words); words != "" {
-		return e.Reason + ": " + words
-	}
-	return e.Reason
 }

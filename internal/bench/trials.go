@@ -198,7 +198,7 @@ func (r *retrainer) learn(ctx context.Context, round []tried) error {
 		words, err := exec.CommandContext(ctx, filepath.Join(bin, "featurization_to_sample"), features,
 			fmt.Sprint(t.seconds), "0", fmt.Sprint(r.n), sample).CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("featurization_to_sample of Halide: %w: %s", err, lastLine(string(words)))
+			return fmt.Errorf("featurization_to_sample of Halide: %w: %s", err, bridge.LastLine(string(words)))
 		}
 		r.samples = append(r.samples, sample)
 	}
@@ -221,14 +221,8 @@ func (r *retrainer) learn(ctx context.Context, round []tried) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "adams2019_retrain_cost_model"), args...)
 	cmd.Stdin = strings.NewReader(strings.Join(r.samples, "\n") + "\n")
 	if words, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("adams2019_retrain_cost_model of Halide: %w: %s", err, lastLine(string(words)))
+		return fmt.Errorf("adams2019_retrain_cost_model of Halide: %w: %s", err, bridge.LastLine(string(words)))
 	}
 	r.weights = weights
 	return nil
-}
-
-// lastLine that says anything.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

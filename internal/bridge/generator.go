@@ -5,8 +5,10 @@ package bridge
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +42,7 @@ type Generator struct {
 	Toolchain *Toolchain
 	threads   int
 	extra     []string // Options.Env
+	held      *os.File // Binary as it was opened; nil for what is no program by itself
 	plugin    string
 	faults    bool
 	limits    sessionLimits // zero: defaultSessionLimits
@@ -55,6 +58,9 @@ func Open(ctx context.Context, o Options) (*Generator, error) {
 	}
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; name the Generator's .cpp or its built program", o.Path)
+	}
+	if t := (&Generator{Params: o.Params}).Target(); strings.Contains(t, ",") {
+		return nil, fmt.Errorf("target=%s: they are tuned one by one, each on a machine that it runs on; name one", t)
 	}
 	if o.Cache.Dir == "" {
 		o.Cache = DefaultCache()
@@ -83,10 +89,37 @@ func Open(ctx context.Context, o Options) (*Generator, error) {
 	} else if g.Binary, err = filepath.Abs(o.Path); err != nil {
 		return nil, err
 	}
+	if g.held, err = hold(g.Binary); err != nil {
+		return nil, fmt.Errorf("cannot read the Generator: %w", err)
+	}
 	if g.plugin, err = t.Plugin(ctx, o.Faults); err != nil {
 		return nil, err
 	}
 	return g, g.nameIt(ctx)
+}
+
+// hold opens a program that may be made anew while it is tuned, by its own build or from a
+// source that is edited: what was begun with one algorithm must not end with another. A
+// script looks for what it runs beside itself, so it is not held.
+func hold(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	magic := make([]byte, len(elf.ELFMAG))
+	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != elf.ELFMAG {
+		return nil, f.Close()
+	}
+	return f, nil
+}
+
+// program is the Generator's program, about to be run with these arguments.
+func (g *Generator) program(ctx context.Context, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, g.Binary, args...)
+	if g.held != nil {
+		cmd.Path = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), g.held.Fd())
+	}
+	return cmd
 }
 
 func isSource(path string) bool {
@@ -244,13 +277,33 @@ func (g *Generator) Own(ctx context.Context) (*OwnSchedule, error) {
 // and the function's name (-f).
 type Emission struct {
 	Dir      string
-	Function string
+	Function string   // with namespaces where the target mangles names
 	Outputs  []string // static_library, c_header, schedule, registration, ...
 	Env      []string // NAME=VALUE, for what an autoscheduler of Halide's takes no parameter for
 }
 
 func (e Emission) arguments() []string {
-	return []string{"-o", e.Dir, "-f", e.Function, "-n", e.Function, "-e", strings.Join(e.Outputs, ",")}
+	return []string{"-o", e.Dir, "-f", e.Function, "-n", WithoutNamespaces(e.Function), "-e", strings.Join(e.Outputs, ",")}
+}
+
+// WithoutNamespaces is what the files of a function are called, and its name where names are
+// not mangled.
+func WithoutNamespaces(function string) string {
+	return function[strings.LastIndex(function, ":")+1:]
+}
+
+var functionName = regexp.MustCompile(`^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$`)
+
+// CheckFunction says whether the Generator can write a function of that name.
+func (g *Generator) CheckFunction(name string) error {
+	const mangling = "c_plus_plus_name_mangling"
+	if !functionName.MatchString(name) {
+		return fmt.Errorf("%q is no name of a function in C++", name)
+	}
+	if name != WithoutNamespaces(name) && !slices.Contains(strings.Split(g.Target(), "-"), mangling) {
+		return fmt.Errorf("namespaces take a target with %s: add target=%s-%[1]s", mangling, g.Target())
+	}
+	return nil
 }
 
 // unknownOutput is what Halide says of a -e word that it does not know, and of those it does.
@@ -322,7 +375,7 @@ func (g *Generator) Emit(ctx context.Context, autoscheduler string, params []Par
 		}
 	}
 	words := new(tail)
-	cmd := exec.Command(g.Binary, g.arguments(e.arguments(), extra...)...)
+	cmd := g.program(context.WithoutCancel(ctx), g.arguments(e.arguments(), extra...)) // runLimited ends it
 	cmd.Env = append(g.env(), e.Env...)
 	cmd.Stdout, cmd.Stderr = words, words
 	err := runLimited(ctx, cmd, limits)

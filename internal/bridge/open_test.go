@@ -182,6 +182,23 @@ func TestPrebuiltGenerators(t *testing.T) {
 		if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
 			t.Fatal(err)
 		}
+		// What was opened stays what it was when the program is made anew.
+		writeFile(t, filepath.Join(dir, "include", "gain.h"), "#define GAIN 4\n")
+		if binary, err = tools.GeneratorBinary(t.Context(), source, flags); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Remove(prebuilt), os.Link(binary, prebuilt)); err != nil {
+			t.Fatal(err)
+		}
+		anew, err := Open(t.Context(), Options{Path: prebuilt, Params: g.Params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for opened, same := range map[*Generator]bool{g: true, anew: false} {
+			if now, err := opened.Describe(t.Context()); err != nil || (now.Algorithm == p.Algorithm) != same {
+				t.Errorf("after it was made anew: the same %v, %v", !same, err)
+			}
+		}
 		// A header that changes makes the binary stale.
 		writeFile(t, filepath.Join(dir, "include", "gain.h"), "#error changed\n")
 		var ce *CompileError

@@ -635,3 +635,17 @@ func TestDroppedWorkStops(t *testing.T) {
 	}
 	alone(t, s, marked)
 }
+
+// Buffers are stored as the pipeline asks for, also where that leaves room between elements.
+func TestRoomBetweenElements(t *testing.T) {
+	const source = "../../halide/testdata/targets_generator.cpp"
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p, _ := serveGenerator(t, version, source, "padded", Options{}, ServerOptions{})
+		if s.Sizes() < 2 {
+			t.Errorf("%d sizes", s.Sizes())
+		}
+		if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 2); err != nil {
+			t.Error(err)
+		}
+	})
+}

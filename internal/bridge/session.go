@@ -88,7 +88,7 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 	if s.limits == (sessionLimits{}) {
 		s.limits = defaultSessionLimits
 	}
-	s.cmd = exec.CommandContext(ctx, g.Binary, args...)
+	s.cmd = g.program(ctx, args)
 	s.cmd.ExtraFiles = []*os.File{toPlugin, fromPlugin}
 	s.cmd.Env = g.env()
 	s.cmd.Stdout, s.cmd.Stderr = s.words, s.words
@@ -216,6 +216,20 @@ func (e *GeneratorError) Error() string {
 		return e.Reason
 	}
 	return e.Reason + "; it says:\n" + strings.TrimSpace(e.Words)
+}
+
+// Line is the reason with what was said of it last.
+func (e *GeneratorError) Line() string {
+	if words := LastLine(e.Words); words != "" {
+		return e.Reason + ": " + words
+	}
+	return e.Reason
+}
+
+// LastLine of a text that says anything.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 // tail keeps the end of what a process prints.

@@ -3,7 +3,6 @@ package tune
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,7 +31,7 @@ var standardOutputs = []string{"static_library", "c_header", "schedule", "regist
 // their .schedule.h.
 func (t *tuner) baseline(ctx context.Context, name, dir string, limits bridge.Limits) (*build, error) {
 	start := time.Now()
-	function := t.racedFunction()
+	function := t.plainName()
 	e := bridge.Emission{Dir: dir, Function: function, Outputs: []string{"static_library", "c_header"}}
 	scheduler, params := name, []bridge.Param(nil)
 	switch name {
@@ -104,7 +103,7 @@ func failureText(err error) string {
 	case errors.As(err, &limit):
 		return limit.Error()
 	case errors.As(err, &generator):
-		return fmt.Sprintf("its scheduler failed: %s", generator.Reason)
+		return "its scheduler failed: " + generator.Line()
 	}
 	return err.Error()
 }

@@ -383,9 +383,9 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 // racedLibrary links, in linked, what is raced of a schedule that was built into out: that
 // build, or where its target is none that can be raced one for another.
 func (t *tuner) racedLibrary(ctx context.Context, s schedule.Schedule, out, linked string) (string, error) {
-	raced, archive := t.gen.Raced(), filepath.Join(out, t.function()+".a")
+	raced, archive := t.gen.Raced(), filepath.Join(out, t.plainName()+".a")
 	if raced.Target() != t.gen.Target() {
-		e := bridge.Emission{Dir: linked, Function: t.racedFunction(), Outputs: []string{"static_library", "c_header"}}
+		e := bridge.Emission{Dir: linked, Function: t.plainName(), Outputs: []string{"static_library", "c_header"}}
 		if err := raced.Apply(ctx, s, "", e); err != nil {
 			return "", err
 		}
@@ -503,6 +503,6 @@ func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
 
 func (t *tuner) fresh(runner, library string) measure.InFresh {
 	return measure.InFresh{Fresh: bridge.Fresh{
-		Runner: runner, Library: library, Function: t.racedFunction(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
+		Runner: runner, Library: library, Function: t.plainName(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
 	}}
 }

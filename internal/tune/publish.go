@@ -27,7 +27,7 @@ func (t *tuner) emission(out string) bridge.Emission {
 func (t *tuner) keepOwn(ctx context.Context, out string) error {
 	e := t.emission(out)
 	e.Outputs = slices.DeleteFunc(e.Outputs, func(o string) bool { return o == "schedule" })
-	if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil {
+	if err := os.Remove(filepath.Join(out, t.plainName()+".schedule.h")); err != nil {
 		return err
 	}
 	t.events.note("the Generator's own schedule leads the race, so it is handed back as it stands")
@@ -57,7 +57,7 @@ func (t *tuner) publish(built string) error {
 		t.report.Files = append(t.report.Files, to)
 	}
 	if t.report.Kept { // of which there is no .schedule.h, but one of another winner's may be there
-		if err := os.Remove(filepath.Join(out, t.function()+".schedule.h")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(out, t.plainName()+".schedule.h")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

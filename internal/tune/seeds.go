@@ -123,7 +123,7 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 	if f.build, f.err = t.baseline(ctx, name, dir, limits); f.err != nil {
 		return f
 	}
-	text, err := os.ReadFile(filepath.Join(dir, t.racedFunction()+".schedule.h"))
+	text, err := os.ReadFile(filepath.Join(dir, t.plainName()+".schedule.h"))
 	if err != nil {
 		f.err = err
 		return f

@@ -202,6 +202,9 @@ func (t *tuner) describe(ctx context.Context) (err error) {
 	if t.pipe, err = t.gen.Describe(ctx); err != nil {
 		return &UsageError{fmt.Errorf("%s cannot be described: %w", t.gen.Name, err)}
 	}
+	if err := t.gen.CheckFunction(t.function()); err != nil {
+		return &UsageError{fmt.Errorf("-f %s: %w", t.function(), err)}
+	}
 	if len(t.o.Emit) > 0 {
 		if err := t.gen.CheckOutputs(ctx, t.o.Emit); err != nil {
 			return &UsageError{fmt.Errorf("-e %s: %w", strings.Join(t.o.Emit, ","), err)}
@@ -291,7 +294,9 @@ func (t *tuner) serve(ctx context.Context, stop <-chan struct{}) (err error) {
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
 		CPUs: measure.PhysicalCPUs(t.o.Threads),
 	})
-	if err != nil {
+	if says := (*bridge.GeneratorError)(nil); errors.As(err, &says) {
+		return &UsageError{err}
+	} else if err != nil {
 		return err
 	}
 	t.ref, err = measure.Reference(asking, t.server, t.pipe)
@@ -374,7 +379,5 @@ func (t *tuner) function() string {
 	return t.gen.Name
 }
 
-// racedFunction is its name in what is raced, where names have no namespaces.
-func (t *tuner) racedFunction() string {
-	return t.function()[strings.LastIndex(t.function(), ":")+1:]
-}
+// plainName is what its files are called, and its name in what is raced.
+func (t *tuner) plainName() string { return bridge.WithoutNamespaces(t.function()) }

@@ -102,7 +102,7 @@ func TestLanesAreOrdered(t *testing.T) {
 func TestFailuresOfBaselinesAreSaid(t *testing.T) {
 	for want, err := range map[string]error{
 		"stopped at its limit of 2m0s of time":              &bridge.LimitError{Limit: "time", Value: "2m0s"},
-		"its scheduler failed: signal: aborted":             &bridge.GeneratorError{Reason: "signal: aborted", Words: "many\nlines\n"},
+		"its scheduler failed: signal: aborted: lines":      &bridge.GeneratorError{Reason: "signal: aborted", Words: "many\nlines\n"},
 		"Halide 21.0.0 at /usr has no autoscheduler li2018": errors.New("Halide 21.0.0 at /usr has no autoscheduler li2018"),
 	} {
 		if got := failureText(err); got != want {
