@@ -107,13 +107,8 @@ private:
         inject(request_.string_or("fault", ""), fd_, id_);
         inputs_ = pipeline_.infer_arguments();
         // The runtime is compiled once and linked in; what is left is the pipeline itself,
-        // by the same code generator and for the same target as an ahead-of-time build that
-        // is raced (Generator.Raced of the Go side).
+        // by the same code generator and for the same target as an ahead-of-time build.
         Halide::Target target = target_.with_feature(Halide::Target::NoRuntime);
-        for (auto unraced : {Halide::Target::CPlusPlusMangling, Halide::Target::UserContext, Halide::Target::NoAsserts,
-                             Halide::Target::NoBoundsQuery}) {
-            target = target.without_feature(unraced);
-        }
         Halide::Module module = pipeline_.compile_to_module(inputs_, "candidate", target);
         std::string folder = parts_folder(session_, id_);
         std::filesystem::create_directory(folder);

@@ -107,7 +107,7 @@ std::string integers(const void *got, const void *want, size_t n, const Toleranc
 }  // namespace
 
 std::string first_difference(halide_type_t type, const void *got, const void *want, size_t n, const Tolerance &t) {
-    size_t width = (type.bits + 7) / 8;
+    size_t width = width_of(type);
     if (memcmp(got, want, n * width) == 0) return "";
     if (type.code == halide_type_float) {
         if (type.bits == 64) return floats<Direct<double>>(got, want, n, t, 0x1p-52);

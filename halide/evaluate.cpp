@@ -64,15 +64,6 @@ Json read_job(const char *path) {
     return Json::parse(text);
 }
 
-// Timing threads inherit the mask; compiling used all processors.
-void pin(const std::vector<Json> &cpus) {
-    if (cpus.empty()) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const Json &c : cpus) CPU_SET((int)c.as_int(), &set);
-    sched_setaffinity(0, sizeof(set), &set);
-}
-
 class Evaluation {
 public:
     explicit Evaluation(const Json &job)
@@ -161,6 +152,14 @@ private:
 };
 
 }  // namespace
+
+void pin(const std::vector<Json> &cpus) {
+    if (cpus.empty()) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const Json &c : cpus) CPU_SET((int)c.as_int(), &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
 
 int evaluate(const char *path) {
     Json job = read_job(path);

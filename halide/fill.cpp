@@ -23,17 +23,13 @@ uint64_t hash_name(const std::string &s) {
     return h;
 }
 
-size_t width_of(const Argument &a) {
-    return (a.type.bits + 7) / 8;
-}
-
 void fill_random(const Argument &a, const std::string &rule, const Layout &layout, uint8_t *data) {
     char *end = nullptr;
     uint64_t base = mix(strtoull(rule.c_str(), &end, 10) ^ hash_name(a.name));
     // A type of 16 bits or fewer has as many, wider ones 16 that are not negative.
     int bits = *end == ':' ? atoi(end + 1) : std::min<int>(a.type.bits, 16);
     int above = 64 - bits;
-    size_t width = width_of(a);
+    size_t width = width_of(a.type);
     bool is_signed = a.type.code == halide_type_int && (*end == ':' || bits == a.type.bits);
     each_element(a.extents, layout, [&](int64_t i, size_t at) {
         uint64_t r = mix(base + (uint64_t)i);
@@ -46,7 +42,7 @@ void fill_raw(const Argument &a, const std::string &path, const Layout &layout, 
     std::ifstream in(path, std::ios::binary);
     std::vector<char> raw((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     if (!in.good() && !in.eof()) throw std::runtime_error("input " + a.name + ": cannot read " + path);
-    size_t width = width_of(a), bytes = width;
+    size_t width = width_of(a.type), bytes = width;
     for (int64_t e : a.extents) bytes *= (size_t)e;
     if (raw.size() != bytes) {
         throw std::runtime_error("input " + a.name + ": " + path + " has " + std::to_string(raw.size()) +
@@ -65,7 +61,7 @@ void fill_input(const Argument &a, const Layout &layout, uint8_t *data) {
     } else if (rule == "constant") {
         double v = strtod(value.c_str(), nullptr);
         each_element(a.extents, layout, [&](int64_t, size_t at) {
-            store_element(a.type, data + at * width_of(a), v, whole_number(value));
+            store_element(a.type, data + at * width_of(a.type), v, whole_number(value));
         });
     } else if (rule == "raw") {
         fill_raw(a, value, layout, data);
@@ -94,7 +90,7 @@ void store_element(halide_type_t type, uint8_t *at, double real, int64_t whole) 
         uint16_t h = (uint16_t)(bits >> 16);
         memcpy(at, &h, 2);
     } else {
-        memcpy(at, &whole, (type.bits + 7) / 8);
+        memcpy(at, &whole, width_of(type));
     }
 }
 

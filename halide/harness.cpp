@@ -29,10 +29,6 @@ constexpr uint8_t kGuardByte = 3;
 // Halide's own Buffer aligns to 128 bytes; timings of ahead-of-time builds rest on it.
 constexpr size_t kAlignment = 128;
 
-size_t width_of(halide_type_t type) {
-    return (type.bits + 7) / 8;
-}
-
 // What the pipeline said last; any of its threads may say it.
 std::mutex error_mutex;
 std::string error_message;
@@ -151,7 +147,7 @@ std::vector<int64_t> Layout::strides(const std::vector<int64_t> &extents, int64_
 }
 
 GuardedBuffer::GuardedBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
-                         const Layout &layout) {
+                             const Layout &layout) {
     dims_.resize(extents.size());
     int64_t all;
     std::vector<int64_t> strides = layout.strides(extents, &all);

@@ -75,6 +75,9 @@ struct Argument {
     std::vector<uint8_t> scalar_bytes() const;
 };
 
+// Bytes of an element.
+inline size_t width_of(halide_type_t type) { return (type.bits + 7) / 8; }
+
 // How a buffer is stored: dense, but where the pipeline asks for wider strides.
 struct Layout {
     std::vector<int> order;      // dimensions, innermost first
@@ -89,7 +92,7 @@ struct Layout {
 class GuardedBuffer {
 public:
     GuardedBuffer(halide_type_t type, const std::vector<int64_t> &mins, const std::vector<int64_t> &extents,
-                const Layout &layout);
+                  const Layout &layout);
     ~GuardedBuffer();
     GuardedBuffer(const GuardedBuffer &) = delete;
     GuardedBuffer &operator=(const GuardedBuffer &) = delete;

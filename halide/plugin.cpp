@@ -14,11 +14,6 @@ namespace protuner {
 
 namespace {
 
-std::string halide_version() {
-    return std::to_string(HALIDE_VERSION_MAJOR) + "." + std::to_string(HALIDE_VERSION_MINOR) + "." +
-           std::to_string(HALIDE_VERSION_PATCH);
-}
-
 int descriptor(const Halide::AutoschedulerParams &params, const char *key) {
     auto it = params.extra.find(key);
     if (it == params.extra.end()) {
@@ -46,12 +41,7 @@ void run(const Halide::Pipeline &pipeline, const Halide::Target &target,
         const std::string mode = session.hello.string_or("mode", "");
         if (mode == "serve") expect_runs_here(target);
         int64_t theirs = session.hello.int_or("protocol", 0);
-        send_message(session.out, Json::object()
-                                      .set("type", "hello")
-                                      .set("protocol", kProtocol)
-                                      .set("halide", halide_version())
-                                      .set("target", target.to_string())
-                                      .set("pid", (int64_t)getpid()));
+        send_message(session.out, Json::object().set("type", "hello").set("protocol", kProtocol));
         if (theirs != kProtocol) _exit(2);
         if (mode == "describe") {
             describe(session, pipeline, target);

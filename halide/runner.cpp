@@ -64,6 +64,7 @@ DataSet arranged(const DataSet &data, const halide_filter_metadata_t &metadata) 
 }
 
 Json run(const char *library, const std::string &function, const Json &request) {
+    pin(request.items_or_empty("cpus"));
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle) throw std::runtime_error(dlerror());
     catch_errors(handle);

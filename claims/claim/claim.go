@@ -146,6 +146,6 @@ func (a *App) Fresh(ctx context.Context, library string) measure.InFresh {
 	runner, err := a.Gen.Toolchain.Runner(ctx, false)
 	Fail(err)
 	return measure.InFresh{Fresh: bridge.Fresh{
-		Runner: runner, Library: library, Function: a.Gen.Name, Data: a.Ref.Data, Threads: runtime.NumCPU(),
+		Runner: runner, Library: library, Function: a.Gen.Name, Data: a.Ref.Data, Threads: runtime.NumCPU(), CPUs: measure.PhysicalCPUs(runtime.NumCPU()),
 	}}
 }

@@ -477,7 +477,7 @@ func TestTunesForOtherTargets(t *testing.T) {
 	}
 	dir := t.TempDir()
 	const least = "least=9007199254740993" // no float has it
-	target := "target=host-no_runtime-c_plus_plus_name_mangling-user_context-no_asserts-no_bounds_query"
+	target := "target=host-no_runtime-c_plus_plus_name_mangling-user_context-no_asserts-no_bounds_query-profile"
 	args := []string{"tune", source("halide/testdata/targets_generator.cpp"), "-g", "sized", target, "--input", least, "-f", "ours::sized", "-o", "out",
 		"--search", "evolve", "--trials", "4", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "own"}
 	o := execute(t, dir, args...)

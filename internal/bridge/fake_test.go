@@ -57,7 +57,7 @@ func fake(fault string) {
 			os.Exit(1)
 		}
 	}
-	hello := answer{Type: "hello", Protocol: Protocol, Target: "fake"}
+	hello := answer{Type: "hello", Protocol: Protocol}
 	hang := func() { time.Sleep(time.Hour) }
 	// next is one request of protuner's, the fields that matter here.
 	next := func() (r struct {

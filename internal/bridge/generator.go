@@ -161,8 +161,12 @@ func (g *Generator) Strict() *Generator {
 }
 
 // unraced are Halide's features of targets whose builds cannot be loaded by themselves, are
-// called another way, or do not say what they read. None changes what a schedule computes.
-var unraced = []string{"no_runtime", "c_plus_plus_name_mangling", "user_context", "no_asserts", "no_bounds_query"}
+// called another way, do not say what they read, or watch themselves. None changes what a
+// schedule computes.
+var unraced = []string{
+	"no_runtime", "c_plus_plus_name_mangling", "user_context", "no_asserts", "no_bounds_query", "asan", "msan", "tsan",
+	"debug", "profile", "profile_by_timer", "trace_loads", "trace_stores", "trace_realizations", "trace_pipeline",
+}
 
 // Raced is the same Generator compiled for what is checked and timed: with Halide's runtime
 // and assertions, called by its plain name.

@@ -27,6 +27,7 @@ type Fresh struct {
 	Function string
 	Data     json.RawMessage // from Server.Reference
 	Threads  int
+	CPUs     []int // processors to run on; empty: any
 	Memory   int64
 	// Lenient checks at the estimated size only and gives the build inputs as large as it
 	// reads: what other schedulers make may be good for nothing else.
@@ -38,8 +39,9 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 	question, err := json.Marshal(struct {
 		Data    json.RawMessage `json:"data"`
 		Lenient bool            `json:"lenient"`
+		CPUs    []int           `json:"cpus,omitempty"`
 		RunProtocol
-	}{f.Data, f.Lenient, p})
+	}{f.Data, f.Lenient, f.CPUs, p})
 	if err != nil {
 		return nil, err
 	}

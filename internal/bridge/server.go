@@ -88,7 +88,8 @@ func NewScratch() (string, error) {
 // Serve starts the fork server. The scratch folder is the server's from then on,
 // also where it does not start.
 func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
-	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Raced().Target())
+	g = g.Raced()
+	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Target())
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +136,6 @@ func removeLeftovers() {
 		}
 	}
 }
-
-// Target is the target as Halide resolved it on this host.
-func (s *Server) Target() string { return s.session.hello.Target }
 
 // PID is the server's process.
 func (s *Server) PID() int { return s.session.cmd.Process.Pid }

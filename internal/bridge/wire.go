@@ -101,9 +101,6 @@ type answer struct {
 
 	// hello
 	Protocol   int      `json:"protocol"`
-	Halide     string   `json:"halide"`
-	Target     string   `json:"target"`
-	PID        int      `json:"pid"`
 	Generators []string `json:"generators"`
 
 	// error, failed

@@ -47,28 +47,40 @@ func TestAlternativesFollowTheFaster(t *testing.T) {
 	}
 }
 
-// Where one has no more to propose the other goes on; where none has, that is the end.
+// Where one has no more to propose the other goes on, and it is asked again once it has been
+// told something; where none has, that is the end, but for asking all once more.
 func TestAlternativesEnd(t *testing.T) {
-	sp := newSpace(t, "harris.h21", 2)
+	sp, other := newSpace(t, "harris.h21", 2), newSpace(t, "hist.h21", 2)
 	some, err := NewRandom(sp, rand.New(rand.NewSource(1))).Propose(t.Context(), 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewAlternatives([]*space.Space{newSpace(t, "hist.h21", 2), sp}, []Strategy{silent{}, NewBegun(some, silent{})})
-	got, err := a.Propose(t.Context(), 9)
-	if err != nil || len(got) != 5 {
-		t.Errorf("%d candidates, %v", len(got), err)
+	asked := 0
+	a := NewAlternatives([]*space.Space{other, sp}, []Strategy{silent{&asked}, NewBegun(some, silent{new(int)})})
+	propose := func(n, want, wantAsked int) {
+		t.Helper()
+		if got, err := a.Propose(t.Context(), n); err != nil || len(got) != want || asked != wantAsked {
+			t.Errorf("%d candidates, %v; the one that has none was asked %d times", len(got), err, asked)
+		}
 	}
-	if got, err := a.Propose(t.Context(), 1); err != nil || len(got) != 0 {
-		t.Errorf("then %d, %v", len(got), err)
+	propose(2, 2, 1)
+	propose(2, 2, 1)
+	if err := a.Observe([]Outcome{fine(newCandidate(rollout(other.Start(), rand.New(rand.NewSource(1))), "random"))}); err != nil {
+		t.Fatal(err)
 	}
+	propose(9, 1, 2)
+	propose(1, 0, 3)
 	if err := a.Observe([]Outcome{fine(newCandidate(rollout(newSpace(t, "unsharp.h21", 2).Start(), rand.New(rand.NewSource(1))), "random"))}); err == nil {
 		t.Error("an outcome of neither space is taken")
 	}
 }
 
 // silent has nothing to propose.
-type silent struct{}
+type silent struct{ asked *int }
 
-func (silent) Propose(context.Context, int) ([]Candidate, error) { return nil, nil }
-func (silent) Observe([]Outcome) error                           { return nil }
+func (s silent) Propose(context.Context, int) ([]Candidate, error) {
+	*s.asked++
+	return nil, nil
+}
+
+func (silent) Observe([]Outcome) error { return nil }
