@@ -75,17 +75,22 @@ Query query_bounds(EntryPoint entry, const std::vector<Argument> &arguments, std
 }
 
 // What a query's answer says of how a buffer is to be stored. Of a dimension that is free it
-// proposes the product of the extents before, which is no more than a proposal.
+// proposes the product of the extents before, which is no more than a proposal: it comes after
+// the dimension before it.
 Layout layout_of(const std::vector<halide_dimension_t> &dims) {
     Layout l;
-    l.order.resize(dims.size());
-    std::iota(l.order.begin(), l.order.end(), 0);
-    std::stable_sort(l.order.begin(), l.order.end(), [&](int a, int b) { return dims[a].stride < dims[b].stride; });
-    int64_t proposed = 1;
+    std::vector<int64_t> strides;
+    int64_t proposed = 1, next = 1;
     for (const auto &dim : dims) {
-        l.least.push_back(dim.stride == proposed ? 0 : dim.stride);
+        bool free = dim.stride == proposed;
+        l.least.push_back(free ? 0 : dim.stride);
+        strides.push_back(free ? std::max<int64_t>(dim.stride, next) : dim.stride);
+        next = strides.back() * dim.extent;
         proposed *= dim.extent;
     }
+    l.order.resize(dims.size());
+    std::iota(l.order.begin(), l.order.end(), 0);
+    std::stable_sort(l.order.begin(), l.order.end(), [&](int a, int b) { return strides[a] < strides[b]; });
     return l;
 }
 

@@ -25,18 +25,20 @@ public:
     }
 };
 
-// Three channels in pixels of four, and rows of more pixels than the image has.
+// Three channels in pixels of four or in planes, and rows of more pixels than the image has.
 class Padded : public Generator<Padded> {
 public:
     Input<Buffer<uint8_t, 3>> input{"input"};
+    Input<Buffer<uint8_t, 3>> planes{"planes"};
     Output<Buffer<uint8_t, 3>> output{"output"};
 
     void generate() {
         Var x("x"), y("y"), c("c");
-        output(x, y, c) = input(x + 1, y, c) / 2 + input(x, y, c) / 2;
-        input.set_estimates({{0, 321}, {0, 200}, {0, 3}});
+        output(x, y, c) = input(x + 1, y, c) / 2 + planes(x, y, c) / 2;
+        for (auto *buffer : {&input, &planes}) buffer->set_estimates({{0, 321}, {0, 200}, {0, 3}});
         output.set_estimates({{0, 320}, {0, 200}, {0, 3}});
         input.dim(0).set_stride(4).dim(1).set_stride(2048).dim(2).set_stride(1);
+        planes.dim(1).set_stride(1 << 16);
         output.dim(0).set_stride(4).dim(1).set_stride(1536).dim(2).set_stride(1);
     }
 };
