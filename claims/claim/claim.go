@@ -145,7 +145,7 @@ func (a *App) Ahead(ctx context.Context, s schedule.Schedule, dir string) (strin
 func (a *App) Fresh(ctx context.Context, library string) measure.InFresh {
 	runner, err := a.Gen.Toolchain.Runner(ctx, false)
 	Fail(err)
-	return measure.InFresh{Fresh: bridge.Fresh{
-		Runner: runner, Library: library, Function: a.Gen.Name, Data: a.Ref.Data, Threads: runtime.NumCPU(), CPUs: measure.PhysicalCPUs(runtime.NumCPU()),
-	}}
+	return measure.Pinned(bridge.Fresh{
+		Runner: runner, Library: library, Function: a.Gen.Name, Data: a.Ref.Data, Threads: runtime.NumCPU(),
+	})
 }

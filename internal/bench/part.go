@@ -135,9 +135,9 @@ func (s *stage) screener() *measure.Screener {
 
 // fresh is a racer that starts a library anew for every lap.
 func (s *stage) fresh(library string, lenient bool) measure.InFresh {
-	return measure.InFresh{Fresh: bridge.Fresh{
-		Runner: s.runner, Library: library, Function: s.gen.Name, Data: s.ref.Data, Threads: s.threads, CPUs: measure.PhysicalCPUs(s.threads), Memory: candidateMemory, Lenient: lenient,
-	}}
+	return measure.Pinned(bridge.Fresh{
+		Runner: s.runner, Library: library, Function: s.gen.Name, Data: s.ref.Data, Threads: s.threads, Memory: candidateMemory, Lenient: lenient,
+	})
 }
 
 // apply builds a schedule ahead of time in a folder.

@@ -307,6 +307,12 @@ func (s InServer) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration,
 // InFresh is a racer that is started anew for every lap.
 type InFresh struct{ Fresh bridge.Fresh }
 
+// Pinned is a racer that keeps to the processors that candidates of as many threads do.
+func Pinned(f bridge.Fresh) InFresh {
+	f.CPUs = PhysicalCPUs(f.Threads)
+	return InFresh{f}
+}
+
 // Lap implements Racer.
 func (f InFresh) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration, error) {
 	samples, err := f.Fresh.Run(ctx, p)

@@ -157,7 +157,7 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 			screener.SetBest(m.Best)
 		}
 	}
-	known := t.known(past)
+	known := len(t.rebuilt(past))
 	if t.o.Trials > 0 {
 		c.Most = max(0, t.o.Trials-known)
 	}

@@ -502,7 +502,7 @@ func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
 }
 
 func (t *tuner) fresh(runner, library string) measure.InFresh {
-	return measure.InFresh{Fresh: bridge.Fresh{
-		Runner: runner, Library: library, Function: t.plainName(), Data: t.ref.Data, Threads: t.o.Threads, CPUs: measure.PhysicalCPUs(t.o.Threads), Memory: t.o.CandidateMemory,
-	}}
+	return measure.Pinned(bridge.Fresh{
+		Runner: runner, Library: library, Function: t.plainName(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
+	})
 }

@@ -37,7 +37,12 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	known := 0
+	begin, err := t.seeds(ctx, stop)
+	if err != nil {
+		return err
+	}
+	before := t.rebuilt(past)
+	known := len(before)
 	spent := func() float64 {
 		share := float64(time.Since(started)) / float64(t.o.Budget)
 		if t.o.Trials > 0 {
@@ -45,12 +50,12 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 		}
 		return share
 	}
-	strategy, err := t.strategy(ctx, stop, past, spent)
+	strategy, err := t.strategy(ctx, stop, begin, t.o.Trials > 0 && known >= t.o.Trials, spent)
 	if err != nil {
 		return err
 	}
 	t.events.phase("searching")
-	if known, err = t.recall(past, strategy); err != nil {
+	if err := t.recall(before, strategy); err != nil {
 		return err
 	}
 	if err := strategy.Observe(t.early); err != nil {
@@ -137,18 +142,14 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	return nil
 }
 
-// strategy makes the one asked for, which begins with the seeds, for each of the spaces.
+// strategy makes the one asked for, which begins with what is given, for each of the spaces.
 // One guided by the model evolves them and what it found, and judges by what was measured
 // what to measure next, and has the numbers of the fastest polished later on. Where the trials
-// are done by what is past, nobody is asked for more; spent is the share of budget or trials
-// that is.
-func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, past []tunedb.Measurement, spent func() float64) (search.Strategy, error) {
-	begin, err := t.seeds(ctx, stop)
-	if err != nil {
-		return nil, err
-	}
+// are done, nobody is asked for more; spent is the share of budget or trials that is.
+func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, begin []search.Candidate, done bool, spent func() float64) (search.Strategy, error) {
 	var advised []advice // none where nobody is asked
-	if t.o.asksModel() && (t.o.Trials == 0 || t.known(past) < t.o.Trials) {
+	if t.o.asksModel() && !done {
+		var err error
 		advised, err = t.askModel(ctx, stop)
 		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
 			t.events.note("%v; measuring from the start", err) // the default works with every Halide
@@ -185,35 +186,33 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, past []tuned
 	return found, nil
 }
 
-// recall gives the strategy what earlier runs measured under this key.
-func (t *tuner) recall(past []tunedb.Measurement, strategy search.Strategy) (int, error) {
-	n := 0
-	for _, m := range past {
-		c, ok := t.rebuild(m)
-		if !ok {
-			continue
-		}
-		n++
-		if err := t.observe(strategy, c, m); err != nil {
-			return n, err
-		}
-	}
-	t.report.Known = n
-	if n > 0 {
-		t.events.note("%d schedules were measured before and are not measured again", n)
-	}
-	return n, nil
+// rebuilt is what was measured of schedules that this run may try.
+type rebuilt struct {
+	candidate   search.Candidate
+	measurement tunedb.Measurement
 }
 
-// known is how many of the measurements are of schedules that this run may try.
-func (t *tuner) known(past []tunedb.Measurement) int {
-	n := 0
+func (t *tuner) rebuilt(past []tunedb.Measurement) (out []rebuilt) {
 	for _, m := range past {
-		if _, ok := t.rebuild(m); ok {
-			n++
+		if c, ok := t.rebuild(m); ok {
+			out = append(out, rebuilt{c, m})
 		}
 	}
-	return n
+	return out
+}
+
+// recall gives the strategy what earlier runs measured under this key.
+func (t *tuner) recall(before []rebuilt, strategy search.Strategy) error {
+	for _, b := range before {
+		if err := t.observe(strategy, b.candidate, b.measurement); err != nil {
+			return err
+		}
+	}
+	t.report.Known = len(before)
+	if len(before) > 0 {
+		t.events.note("%d schedules were measured before and are not measured again", len(before))
+	}
+	return nil
 }
 
 // rebuild makes the candidate that was measured: of a stored trace the state it leads

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -157,12 +158,12 @@ func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error
 // sow makes candidates of a foreign schedule. One that clones, wraps or factors Funcs is
 // looked for in the space of the pipeline as it then is, which is searched, too.
 func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
-	sp, further := t.spaces[0], false
+	sp := t.spaces[0]
 	if head := f.schedule.Structure(); len(head) > 0 && t.restructures() {
 		if there := spaceOf(t.spaces, f.schedule); there != nil {
 			sp = there
 		} else if of, err := t.spaceAfter(ctx, head); err == nil {
-			sp, further = of, true
+			sp = of
 		}
 	}
 	n, err := sp.NearSchedule(f.schedule)
@@ -178,7 +179,7 @@ func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
 		origin = nearOrigin
 	}
 	f.candidates = append(f.candidates, candidate(n.State, origin+name))
-	if further {
+	if !slices.Contains(t.spaces, sp) {
 		t.spaces = append(t.spaces, sp)
 	}
 }
