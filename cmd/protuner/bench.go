@@ -19,25 +19,25 @@ type benchCmd struct {
 }
 
 type benchRunCmd struct {
-	Profile    string        `help:"Start from the options of a figure or table: ${profiles} (docs/bench.md)." placeholder:"NAME"`
-	Apps       []string      `help:"Applications, or all for the suite of 16 (default: all)." placeholder:"NAME,..."`
-	Methods    []string      `help:"Methods (docs/bench.md): protuner, protuner:NAME, adams2019:beam, mullapudi2016, expert, random, ... (default: protuner, adams2019:beam, expert, mullapudi2016)." placeholder:"NAME,..."`
-	Budget     time.Duration `help:"Search time of each method for an application (default: 5m)." placeholder:"TIME"`
-	PeerTime   time.Duration `help:"Limit on schedulers that end by themselves (default: the budget)." placeholder:"TIME"`
-	PeerMemory int64         `help:"Limit on their memory, in MiB (default: 6144)." placeholder:"MIB"`
-	Repeat     int           `help:"Seeds of each method that draws at random; the fastest counts (default: 1)." placeholder:"N"`
-	Divide     float64       `help:"Divide all times that methods are given by this, 1 to 10 (default: 1)." placeholder:"K"`
-	Seed       int64         `help:"The first seed (default: 1)." placeholder:"N"`
-	Layers     int           `help:"Of applications scheduled layer by layer only those layers that occur most often (default: all)." placeholder:"N"`
-	MinRounds  int           `help:"Rounds of a race at least (default: 10)." placeholder:"N"`
-	MaxRounds  int           `help:"Rounds of a race at most (default: 30)." placeholder:"N"`
-	RaceTime   time.Duration `help:"Time after which a race ends with the fewest rounds, and at twice that with five, or ten with disturbed ones (default: 1m)." placeholder:"TIME"`
-	Threads    int           `help:"Threads of the pipelines (default: all processors)." placeholder:"N"`
-	Weights    string        `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
-	AppsDir    string        `help:"Folder of the applications." default:"apps" placeholder:"DIR"`
-	Halide     string        `help:"A Halide installation (default: PROTUNER_HALIDE, Halide_ROOT, the usual places)." placeholder:"DIR"`
-	Out        string        `short:"o" help:"Folder for the results; one that holds an unfinished run is gone on with." required:"" placeholder:"DIR"`
-	JSON       bool          `name:"json" help:"Print the summary as JSON."`
+	Profile    string         `help:"Start from the options of a figure or table: ${profiles} (docs/bench.md)." placeholder:"NAME"`
+	Apps       []string       `help:"Applications, or all for the suite of 16 (default: all)." placeholder:"NAME,..."`
+	Methods    []string       `help:"Methods (docs/bench.md): protuner, protuner:NAME, adams2019:beam, mullapudi2016, expert, random, ... (default: protuner, adams2019:beam, expert, mullapudi2016)." placeholder:"NAME,..."`
+	Budget     *time.Duration `help:"Search time of each method for an application (default: 5m)." placeholder:"TIME"`
+	PeerTime   *time.Duration `help:"Limit on schedulers that end by themselves (default: the budget)." placeholder:"TIME"`
+	PeerMemory *int64         `help:"Limit on their memory, in MiB (default: 6144)." placeholder:"MIB"`
+	Repeat     *int           `help:"Seeds of each method that draws at random; the fastest counts (default: 1)." placeholder:"N"`
+	Divide     *float64       `help:"Divide all times that methods are given by this, 1 to 10 (default: 1)." placeholder:"K"`
+	Seed       *int64         `help:"The first seed (default: 1)." placeholder:"N"`
+	Layers     *int           `help:"Of applications scheduled layer by layer only those layers that occur most often (default: all)." placeholder:"N"`
+	MinRounds  *int           `help:"Rounds of a race at least (default: 10)." placeholder:"N"`
+	MaxRounds  *int           `help:"Rounds of a race at most (default: 30)." placeholder:"N"`
+	RaceTime   *time.Duration `help:"Time after which a race ends with the fewest rounds, and at twice that with five, or ten with disturbed ones (default: 1m)." placeholder:"TIME"`
+	Threads    *int           `help:"Threads of the pipelines (default: all processors)." placeholder:"N"`
+	Weights    string         `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
+	AppsDir    string         `help:"Folder of the applications." default:"apps" placeholder:"DIR"`
+	Halide     string         `help:"A Halide installation (default: PROTUNER_HALIDE, Halide_ROOT, the usual places)." placeholder:"DIR"`
+	Out        string         `short:"o" help:"Folder for the results; one that holds an unfinished run is gone on with." required:"" placeholder:"DIR"`
+	JSON       bool           `name:"json" help:"Print the summary as JSON."`
 }
 
 func (c *benchRunCmd) options() (bench.Options, error) {
@@ -51,7 +51,9 @@ func (c *benchRunCmd) options() (bench.Options, error) {
 	}
 	given(&o.Budget, c.Budget)
 	given(&o.PeerTime, c.PeerTime)
-	given(&o.PeerMemory, c.PeerMemory<<20)
+	if c.PeerMemory != nil {
+		o.PeerMemory = *c.PeerMemory << 20
+	}
 	given(&o.Repeat, c.Repeat)
 	given(&o.Divide, c.Divide)
 	given(&o.Seed, c.Seed)
@@ -61,9 +63,9 @@ func (c *benchRunCmd) options() (bench.Options, error) {
 	given(&o.RaceTime, c.RaceTime)
 	given(&o.Threads, c.Threads)
 	if o.MinRounds > o.MaxRounds { // one of them was given and the other was not
-		if c.MinRounds == 0 {
+		if c.MinRounds == nil {
 			o.MinRounds = o.MaxRounds
-		} else if c.MaxRounds == 0 {
+		} else if c.MaxRounds == nil {
 			o.MaxRounds = o.MinRounds
 		}
 	}
@@ -77,11 +79,10 @@ func (c *benchRunCmd) options() (bench.Options, error) {
 	return o, nil
 }
 
-// given sets an option that is not left at its zero.
-func given[T comparable](to *T, value T) {
-	var zero T
-	if value != zero {
-		*to = value
+// given sets an option that is not left out.
+func given[T any](to *T, value *T) {
+	if value != nil {
+		*to = *value
 	}
 }
 

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +35,7 @@ type part struct {
 	app, name string
 	times     int
 	of        int // parts of the application that are run
+	source    string
 	options   bridge.Options
 }
 
@@ -68,10 +71,14 @@ func parts(dir, app string, most int) ([]*part, error) {
 		}
 		return nil, fmt.Errorf("there is no application %q in %s; choose of %s, or all", app, dir, strings.Join(choice, ", "))
 	}
+	program, err := hashOf(filepath.Dir(source))
+	if err != nil {
+		return nil, err
+	}
 	o := bridge.Options{Path: source}
 	file, err := os.Open(filepath.Join(dir, app, layersFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return []*part{{app: app, times: 1, of: 1, options: o}}, nil
+		return []*part{{app: app, times: 1, of: 1, source: program, options: o}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -90,7 +97,7 @@ func parts(dir, app string, most int) ([]*part, error) {
 		if err != nil || times < 1 {
 			return nil, fmt.Errorf("%s: %s occurs %q times; give a number of at least 1", file.Name(), row[0], row[1])
 		}
-		p := &part{app: app, name: row[0], times: times, options: o}
+		p := &part{app: app, name: row[0], times: times, source: program, options: o}
 		for i, value := range row[2:] {
 			p.options.Params = append(p.options.Params, bridge.Param{Name: rows[0][i+2], Value: value})
 		}
@@ -103,6 +110,25 @@ func parts(dir, app string, most int) ([]*part, error) {
 		p.of = len(out)
 	}
 	return out, nil
+}
+
+// hashOf tells whether the files of an application are those that they were.
+func hashOf(dir string) (string, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, f := range files {
+		if f.Type().IsRegular() {
+			text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(h, "%s %d\n%s", f.Name(), len(text), text)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
 // mostOften keeps the n parts that occur most often, the first among equals.

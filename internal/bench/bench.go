@@ -184,6 +184,9 @@ type Part struct {
 	App   string `json:"app"`
 	Name  string `json:"name,omitempty"`
 	Times int    `json:"times"` // how often it occurs
+	// Source tells the application's files from those of another time; empty where the run
+	// is older than that.
+	Source string `json:"source,omitempty"`
 }
 
 // Entry is a method and how many seeds it has.
@@ -200,7 +203,7 @@ func newManifest(o Options, h *bridge.Halide, ps []*part, methods []method, prof
 		SMT:      firstLine("/sys/devices/system/cpu/smt/active"), Halide: h.Version,
 	}
 	for _, p := range ps {
-		m.Parts = append(m.Parts, Part{p.app, p.name, p.times})
+		m.Parts = append(m.Parts, Part{p.app, p.name, p.times, p.source})
 	}
 	for _, method := range methods {
 		m.Entries = append(m.Entries, Entry{method.name, o.repeats(method)})

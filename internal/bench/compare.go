@@ -64,6 +64,12 @@ func Compare(a, b *Stored) (*Comparison, error) {
 			c.Notes = append(c.Notes, fmt.Sprintf("another %s: %s and %s", x.what, x.a, x.b))
 		}
 	}
+	for _, p := range a.Manifest.Parts {
+		i := slices.IndexFunc(b.Manifest.Parts, func(q Part) bool { return q.App == p.App && q.Name == p.Name })
+		if note := "another program: the files of " + p.App + " changed"; i >= 0 && differ(p.Source, b.Manifest.Parts[i].Source) && !slices.Contains(c.Notes, note) {
+			c.Notes = append(c.Notes, note)
+		}
+	}
 	var methods []string
 	for _, e := range a.Manifest.Entries {
 		if slices.ContainsFunc(b.Manifest.Entries, func(o Entry) bool { return o.Method == e.Method }) {
@@ -87,6 +93,9 @@ func Compare(a, b *Stored) (*Comparison, error) {
 	c.Drift = c.mean("", func(p Pair) bool { return p.Same })
 	return c, nil
 }
+
+// differ holds for two that are both known and not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 func compared(a, b *Stored, p Part, method string) (Pair, bool) {
 	la, ta := a.lapsOfBest(p, method)

@@ -118,7 +118,7 @@ func predicted(p plan) method {
 		if err != nil {
 			return nil, err
 		}
-		m, err := j.handOver(ctx, append([]search.Solution{last}, r.Top...), modelKeep)
+		m, err := j.handOver(ctx, append([]search.Solution{last}, r.Ranked()...), modelKeep)
 		if err != nil {
 			return nil, err
 		}

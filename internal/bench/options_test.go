@@ -194,6 +194,15 @@ func TestRacesAreWhole(t *testing.T) {
 	if !r.whole(race) {
 		t.Error("what failed is to be raced")
 	}
+	race.Lanes[1].Status, race.Lanes[1].Failure = measure.WrongOutput.String(), "wrong_output: it differs"
+	if !r.whole(race) {
+		t.Error("what failed in the race is to be raced again")
+	}
+	race.Lanes[1].Status = measure.InfraFailed.String()
+	if r.whole(race) {
+		t.Error("what the machine failed in the race counts as raced")
+	}
+	race.Lanes[1].Status = ""
 	if delete(r.entries, key("random", 2)); r.whole(race) {
 		t.Error("what is not there counts as raced")
 	}
@@ -234,6 +243,16 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		change(&now)
 		if _, err := sameRun(first, now, "out"); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	m.Parts = []Part{{App: "hist", Times: 1, Source: "one"}}
+	if first, err = json.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	for source, refused := range map[string]bool{"one": false, "": false, "two": true} {
+		m.Parts[0].Source = source
+		if _, err := sameRun(first, m, "out"); (err != nil) != refused || refused && err.Error() != "out holds a run on hist as it was before its files changed; name another folder with --out" {
+			t.Errorf("with the files %q: %v", source, err)
 		}
 	}
 	if got := union([]string{"b", "a"}, []string{"c", "a", "a"}); !slices.Equal(got, []string{"b", "a", "c", "a"}) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/tune"
 )
@@ -39,15 +41,12 @@ func measured(name string) method {
 	}}
 }
 
-// buildFirst builds the first of the schedules that computes the right thing. When
-// that is not the first of all, the note says so.
+// buildFirst builds ahead of time the first of the schedules that computes the right thing.
+// When that is not the first of all, the note says so.
 func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s schedule.Schedule, note string, err error) {
 	var failures error
 	for i, s := range found {
-		err := j.check(ctx, s)
-		if err == nil {
-			err = j.stage.apply(ctx, s, j.dir)
-		}
+		err := j.build(ctx, s)
 		if err == nil {
 			if i > 0 {
 				note = "better ones by the model failed: " + failures.Error()
@@ -63,6 +62,32 @@ func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s sche
 		failures = errors.New("the search wrote no schedule")
 	}
 	return s, "", failures
+}
+
+// build builds a schedule and compares what the build computes, in a process of its own as
+// in the race, with the reference. What only the model was asked about may compile for as
+// long as what other schedulers make.
+func (j *job) build(ctx context.Context, what schedule.Schedule) error {
+	limit := max(candidateBuild, j.limits.Time)
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := j.stage.apply(within, what, j.dir)
+	var refused *bridge.GeneratorError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case within.Err() != nil:
+		return &bridge.LimitError{Limit: "time", Value: limit.String()}
+	case errors.As(err, &refused):
+		return &bridge.Failure{Status: measure.BuildFailed.String(), Message: refused.Line()}
+	case err != nil:
+		return err
+	}
+	if err := j.link(ctx); err != nil {
+		return err
+	}
+	_, err = j.stage.fresh(filepath.Join(j.dir, racedLibrary), false).Lap(ctx, measure.CheckOnly(j.stage.protocol))
+	return err
 }
 
 // copyLast makes a database from the last one that there is in folders; from none there is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -68,6 +69,7 @@ func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 		return nil, err
 	}
 	if s.inputs, err = measure.Inputs(s.pipe, nil, inputSeed, scratch); err != nil {
+		bridge.RemoveScratch(scratch)
 		return nil, err
 	}
 	s.server, err = s.gen.Serve(ctx, bridge.ServerOptions{
@@ -109,7 +111,7 @@ func (s *stage) problem() (search.Problem, error) {
 }
 
 // costOf is what the model says of a schedule, in milliseconds; 0 where the paper's
-// space cannot say it.
+// space cannot say it, or the model nothing of it.
 func (s *stage) costOf(ctx context.Context, what schedule.Schedule) float64 {
 	if s.modelErr != nil {
 		return 0
@@ -119,7 +121,7 @@ func (s *stage) costOf(ctx context.Context, what schedule.Schedule) float64 {
 		return 0
 	}
 	out := make([]float64, 1)
-	if s.model.Evaluate(ctx, out, []search.Node{search.NewStateNode(state)}) != nil {
+	if s.model.Evaluate(ctx, out, []search.Node{search.NewStateNode(state)}) != nil || math.IsInf(out[0], 0) || math.IsNaN(out[0]) {
 		return 0
 	}
 	return out[0]

@@ -6,19 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
-	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
-
-// check compares a schedule's output with the reference's in the fork server. What only the
-// model was asked about may compile for as long as what other schedulers make.
-func (j *job) check(ctx context.Context, what schedule.Schedule) error {
-	b := bridge.BuildRequest{Schedule: what, Limit: max(candidateBuild, j.limits.Time)}
-	return measure.CheckOnce(ctx, j.stage.server, b, j.stage.protocol, j.stage.threads)
-}
 
 // race checks everything that was made of a part and times it together.
 func (r *runner) race(ctx context.Context, s *stage) error {
@@ -129,7 +120,8 @@ func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.B
 	for i, e := range entries {
 		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: slices.Clone(race.Lanes[i].Laps)}
 		if f := race.Lanes[i].Failure; f != nil {
-			lane.Failure = f.Error()
+			status, _ := failure(f)
+			lane.Status, lane.Failure = status.String(), f.Error()
 		}
 		out.Lanes = append(out.Lanes, lane)
 	}

@@ -52,9 +52,10 @@ func TestVersionsOfProtunerAreNoted(t *testing.T) {
 		}
 		return m
 	}
+	done := false
 	goOn := func(now Manifest) Manifest {
 		t.Helper()
-		if err := r.goOn(t.Context(), stored(), now); err != nil {
+		if err := r.goOn(t.Context(), stored(), now, !done); err != nil {
 			t.Fatal(err)
 		}
 		return stored()
@@ -73,6 +74,7 @@ func TestVersionsOfProtunerAreNoted(t *testing.T) {
 	if err := r.db.EndBench(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	done = true
 	now.Program = "v3"
 	if got := goOn(now); got.Program != "v1; v2" || len(said.notes) != 1 {
 		t.Errorf("a run that is done is by %s, said %q", got.Program, said.notes)

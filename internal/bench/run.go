@@ -93,10 +93,10 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 		}
 	}
 	r := &runner{o: o, events: events, parts: ps, methods: methods, db: db, entries: map[entryKey]tunedb.BenchEntry{}, raced: map[[2]string]bool{}}
-	if err := r.goOn(ctx, had, manifest); err != nil {
+	if err := r.recall(ctx); err != nil {
 		return err
 	}
-	if err := r.recall(ctx); err != nil {
+	if err := r.goOn(ctx, had, manifest, slices.ContainsFunc(ps, r.left)); err != nil {
 		return err
 	}
 	if err := r.makeBeside(ctx); err != nil {
@@ -154,6 +154,12 @@ func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) 
 			return had, fmt.Errorf("%s holds a run %s %s, and this is %s; %s, or name another folder with --out", dir, x.what, x.had, x.now, x.mend)
 		}
 	}
+	for _, p := range now.Parts {
+		i := slices.IndexFunc(had.Parts, func(q Part) bool { return q.App == p.App && q.Name == p.Name })
+		if i >= 0 && differ(had.Parts[i].Source, p.Source) {
+			return had, fmt.Errorf("%s holds a run on %s as it was before its files changed; name another folder with --out", dir, p.App)
+		}
+	}
 	now.Options.Apps, now.Options.Methods = had.Options.Apps, had.Options.Methods
 	a, err := json.Marshal(had.Options)
 	if err != nil {
@@ -170,15 +176,11 @@ func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) 
 }
 
 // goOn stores what the run has more than before: applications and methods, and, where
-// something is left to do, another version of protuner.
-func (r *runner) goOn(ctx context.Context, had, now Manifest) error {
-	_, _, ended, err := r.db.Bench(ctx)
-	if err != nil {
-		return err
-	}
+// something is left to do, that it has not ended, and another version of protuner.
+func (r *runner) goOn(ctx context.Context, had, now Manifest, left bool) error {
 	more := len(now.Options.Apps) > len(had.Options.Apps) || len(now.Options.Methods) > len(had.Options.Methods)
 	other := !slices.Contains(strings.Split(had.Program, "; "), now.Program)
-	if !more && (!other || !ended.IsZero()) {
+	if !more && !left {
 		return nil
 	}
 	if other {
@@ -233,19 +235,26 @@ func (r *runner) recall(ctx context.Context) error {
 	return nil
 }
 
-// whole says whether a race is of all methods that there are now. What was made since, by a
-// run that was stopped before it raced, is not in it.
+// whole says whether a race is of all methods that there are now, none of which the machine
+// failed. What was made since, by a run that was stopped before it raced, is not in it.
 func (r *runner) whole(race tunedb.BenchRace) bool {
 	for _, m := range r.methods {
 		for k := 1; k <= r.o.repeats(m); k++ {
 			e, ok := r.entries[entryKey{race.App, race.Part, m.name, k}]
-			raced := slices.ContainsFunc(race.Lanes, func(l tunedb.BenchLane) bool { return l.Method == m.name && l.Repeat == k })
+			raced := slices.ContainsFunc(race.Lanes, func(l tunedb.BenchLane) bool {
+				return l.Method == m.name && l.Repeat == k && l.Status != measure.InfraFailed.String()
+			})
 			if !ok || e.Status == measure.OK.String() && !raced {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// left says whether something of a part is to be made or raced.
+func (r *runner) left(p *part) bool {
+	return len(r.jobs(p, false))+len(r.jobs(p, true)) > 0 || !r.raced[[2]string{p.app, p.name}] && len(r.ready(p)) > 0
 }
 
 // jobs are the entries of a part that are not there yet.
@@ -287,8 +296,11 @@ func (r *runner) before(p *part, method string, repeat int) (dirs []string) {
 	return dirs
 }
 
+// racedLibrary is the file in a job's folder that is timed.
+const racedLibrary = "raced.so"
+
 func (r *runner) library(p *part, method string, repeat int) string {
-	return filepath.Join(r.dir(p, method, repeat), "raced.so")
+	return filepath.Join(r.dir(p, method, repeat), racedLibrary)
 }
 
 func exists(path string) bool {
@@ -395,7 +407,23 @@ func (j *job) link(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(library, filepath.Join(j.dir, "raced.so"))
+	if err := flush(library); err != nil {
+		return err
+	}
+	if err := os.Rename(library, filepath.Join(j.dir, racedLibrary)); err != nil {
+		return err
+	}
+	return flush(j.dir)
+}
+
+// flush has the disk hold a file, or what a folder lists, before anything says that it is there.
+func flush(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
 }
 
 // failed stores a failure; the context's end is none.

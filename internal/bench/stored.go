@@ -82,19 +82,19 @@ func (s *Stored) race(p Part) *tunedb.BenchRace {
 }
 
 // laps of an entry; empty where it did not finish the race.
-func laps(r *tunedb.BenchRace, method string, repeat int) (all []time.Duration, failure string) {
+func laps(r *tunedb.BenchRace, method string, repeat int) (all []time.Duration, failed *tunedb.BenchLane) {
 	if r == nil {
-		return nil, ""
+		return nil, nil
 	}
-	for _, l := range r.Lanes {
+	for i, l := range r.Lanes {
 		if l.Method == method && l.Repeat == repeat {
 			if l.Failure != "" {
-				return nil, l.Failure
+				return nil, &r.Lanes[i]
 			}
-			return l.Laps, ""
+			return l.Laps, nil
 		}
 	}
-	return nil, ""
+	return nil, nil
 }
 
 // fastest lap, 0 where there is none.

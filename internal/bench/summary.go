@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand"
@@ -149,8 +150,8 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) standing {
 		}
 		all, failed := laps(s.race(p), e.Method, k)
 		status, message := row.Status, row.Message
-		if failed != "" {
-			status, message = measure.Crashed.String(), "in the race: "+failed
+		if failed != nil {
+			status, message = cmp.Or(failed.Status, measure.Crashed.String()), "in the race: "+failed.Failure
 		}
 		best := fastest(all)
 		switch {

@@ -54,7 +54,8 @@ type BenchRace struct {
 type BenchLane struct {
 	Method  string          `json:"method"`
 	Repeat  int             `json:"repeat"`
-	Laps    []time.Duration `json:"laps_ns"` // one a round; 0 where it was no longer in
+	Laps    []time.Duration `json:"laps_ns"`          // one a round; 0 where it was no longer in
+	Status  string          `json:"status,omitempty"` // of the failure
 	Failure string          `json:"failure,omitempty"`
 }
 

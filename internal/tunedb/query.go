@@ -54,6 +54,26 @@ func (db *DB) Fastest(ctx context.Context, key string, n int) ([]Measurement, er
 	return db.fastest(ctx, key, "", n)
 }
 
+// Failed are the hashes of the schedules of a workload that failed, when they were measured
+// or since.
+func (db *DB) Failed(ctx context.Context, key string) (map[string]bool, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT s.hash FROM measurements m JOIN schedules s ON s.id = m.schedule
+		WHERE m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.status NOT IN ('ok', 'infra_failed')`, key)
+	if err != nil {
+		return nil, db.explain(err)
+	}
+	defer rows.Close()
+	out := map[string]bool{}
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, db.explain(err)
+		}
+		out[hash] = true
+	}
+	return out, db.explain(rows.Err())
+}
+
 // fastest is Fastest of those that meet another condition; all where n is negative.
 func (db *DB) fastest(ctx context.Context, key, and string, n int) ([]Measurement, error) {
 	return db.measurements(ctx, `m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.best_ns IS NOT NULL`+and+`

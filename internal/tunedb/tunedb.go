@@ -53,9 +53,10 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, err
 	}
 	// A writer waits for another instead of failing; immediate transactions take their
-	// lock at the start, so that none fails half-way.
+	// lock at the start, so that none fails half-way. What was stored is there after a power
+	// cut, too.
 	handle, err := sql.Open("sqlite", "file:"+escape(path)+
-		"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&_txlock=immediate")
+		"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
