@@ -45,7 +45,7 @@ type scorer struct {
 	models    []surrogate // the acquisition function is the sum of theirs
 	most      float64     // no variance is larger; +Inf: not known
 	noise     float64     // added to the variance
-	best      float64     // to be improved on
+	best      []float64   // to be improved on, by each model's account
 	lower     bool
 	feasible  *forest.Forest // nil: everything is
 	threshold float64        // least probability of feasibility
@@ -58,7 +58,7 @@ type scorer struct {
 func (s *scorer) score(x space.Point, floor float64) float64 {
 	s.buf = s.Encode(s.buf[:0], x)
 	mean := s.models[0].Mean(s.buf)
-	if len(s.models) == 1 && s.value(mean, s.most+s.noise) <= floor {
+	if len(s.models) == 1 && s.value(0, mean, s.most+s.noise) <= floor {
 		return math.Inf(-1)
 	}
 	p := 1.0
@@ -68,9 +68,9 @@ func (s *scorer) score(x space.Point, floor float64) float64 {
 			return math.Inf(-1)
 		}
 	}
-	v := s.value(mean, s.models[0].Variance()+s.noise)
-	for _, m := range s.models[1:] {
-		v = logSum(v, s.value(m.Mean(s.buf), m.Variance()+s.noise))
+	v := s.value(0, mean, s.models[0].Variance()+s.noise)
+	for i, m := range s.models[1:] {
+		v = logSum(v, s.value(i+1, m.Mean(s.buf), m.Variance()+s.noise))
 	}
 	return v + math.Log(math.Max(p, leastFeasibility))
 }
@@ -86,8 +86,8 @@ func logSum(a, b float64) float64 {
 	return a + math.Log1p(math.Exp(b-a))
 }
 
-// value does not decrease with the variance.
-func (s *scorer) value(mean, variance float64) float64 {
+// value is what one of the models expects; it does not decrease with the variance.
+func (s *scorer) value(model int, mean, variance float64) float64 {
 	sd := math.Sqrt(variance)
 	if math.IsInf(sd, 1) {
 		return sd
@@ -95,7 +95,7 @@ func (s *scorer) value(mean, variance float64) float64 {
 	if s.lower {
 		return kappa*sd - mean
 	}
-	return logEI(s.best, mean, math.Max(sd, 1e-9))
+	return logEI(s.best[model], mean, math.Max(sd, 1e-9))
 }
 
 // trees adapts a forest to the surrogate interface.

@@ -40,13 +40,13 @@ func TestLogEI(t *testing.T) {
 }
 
 func TestScorerValue(t *testing.T) {
-	s := &scorer{best: 0}
-	if math.Abs(s.value(0, 1)-math.Log(1/math.Sqrt(2*math.Pi))) > 1e-12 {
-		t.Errorf("EI of a standard normal at its mean: %v", math.Exp(s.value(0, 1)))
+	s := &scorer{best: []float64{0}}
+	if math.Abs(s.value(0, 0, 1)-math.Log(1/math.Sqrt(2*math.Pi))) > 1e-12 {
+		t.Errorf("EI of a standard normal at its mean: %v", math.Exp(s.value(0, 0, 1)))
 	}
 	s.lower = true
-	if s.value(1, 4) != kappa*2-1 {
-		t.Errorf("lower confidence bound: %v", s.value(1, 4))
+	if s.value(0, 1, 4) != kappa*2-1 {
+		t.Errorf("lower confidence bound: %v", s.value(0, 1, 4))
 	}
 }
 
@@ -66,7 +66,7 @@ func TestScoresAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	score := func(models ...surrogate) float64 {
-		s := &scorer{bayesian: &bayesian{enc: sp.Encoder(space.EncodeOptions{})}, models: models, most: 1}
+		s := &scorer{bayesian: &bayesian{enc: sp.Encoder(space.EncodeOptions{})}, models: models, most: 1, best: make([]float64, len(models))}
 		return s.score(x, math.Inf(-1))
 	}
 	near, far := told{0.1, 0.5}, told{60, 0.01}

@@ -123,15 +123,15 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 		return nil, "", note{}, err
 	}
 	s := &scorer{bayesian: b, models: models, most: math.Inf(1), lower: h.opts.Acquisition.LowerBound,
-		best: d.best - h.opts.Acquisition.Xi, feasible: feasible, threshold: threshold}
+		best: slices.Repeat([]float64{d.best - h.opts.Acquisition.Xi}, len(models)), feasible: feasible, threshold: threshold}
 	o := h.opts.Surrogate
-	for _, model := range models {
+	for i, model := range models {
 		m, ok := model.(*gp.Model)
 		if !ok {
-			break // a forest
+			break // a forest, which was grown with what is believed
 		}
 		if o.MeasuredNoise && d.noise != nil {
-			s.best = d.expected(m) - h.opts.Acquisition.Xi
+			s.best[i] = d.expected(m) - h.opts.Acquisition.Xi
 		}
 		if err := b.believe(h, m, d); err != nil {
 			return nil, "", note{}, err
@@ -149,22 +149,32 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 	return x, "model", n, err
 }
 
-// believe adds the pending trials: at their predicted means, or at the best or worst
-// value so far, which draws the others near them or keeps them away.
-func (b *bayesian) believe(h *history, m *gp.Model, d data) error {
+// pending are the rows of the trials that are under way.
+func (b *bayesian) pending(h *history) (rows [][]float64) {
 	for _, t := range h.trials {
-		if t.Outcome.Status != Pending {
-			continue
+		if t.Outcome.Status == Pending {
+			rows = append(rows, b.Encode(nil, t.Config.Point()))
 		}
-		x := b.Encode(nil, t.Config.Point())
-		y := m.Mean(x)
-		switch h.opts.Acquisition.Batch {
-		case LiarBest:
-			y = d.best
-		case LiarWorst:
-			y = d.worst
-		}
-		if err := m.Append(x, y); err != nil && !errors.Is(err, gp.ErrSingular) {
+	}
+	return rows
+}
+
+// believed is what a pending trial is taken for: its predicted mean, or the best or worst
+// value so far, which draws the others near it or keeps them away.
+func believed(h *history, d data, mean float64) float64 {
+	switch h.opts.Acquisition.Batch {
+	case LiarBest:
+		return d.best
+	case LiarWorst:
+		return d.worst
+	}
+	return mean
+}
+
+// believe adds the pending trials to a model.
+func (b *bayesian) believe(h *history, m *gp.Model, d data) error {
+	for _, x := range b.pending(h) {
+		if err := m.Append(x, believed(h, d, m.Mean(x))); err != nil && !errors.Is(err, gp.ErrSingular) {
 			return err
 		}
 	}

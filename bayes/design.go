@@ -64,7 +64,7 @@ func (b *bayesian) warner(h *history, rng *rand.Rand) (*forest.Forest, error) {
 	return f, err
 }
 
-// centre is, of random configurations, the one that is nearest to all others.
+// centre is, of random configurations, the one that is nearest to as many others.
 func (b *bayesian) centre(h *history, rng *rand.Rand) (space.Point, error) {
 	var rows [][]float64
 	for range centreDraws {
@@ -83,7 +83,8 @@ func (b *bayesian) centre(h *history, rng *rand.Rand) (space.Point, error) {
 	})
 }
 
-// common says how much a row has in common with others, parameter by parameter.
+// common says how much a row has in common with others, column by column: of a permutation
+// each metric counts, or each pair where these have length scales of their own.
 func (b *bayesian) common(row []float64, others [][]float64) float64 {
 	sum := 0.0
 	for _, r := range others {

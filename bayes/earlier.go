@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,8 +17,8 @@ import (
 // told by its outcomes: on average they are what the earlier ones predict for the same
 // configurations.
 
-// earlierMost bounds what is kept of the earlier searches, all together: the model's
-// time grows with the cube of its observations.
+// earlierMost bounds what is kept of the earlier searches, all together, and so how many
+// of them, the first ones: the model's time grows with the cube of its observations.
 const earlierMost = 60
 
 // past is what the earlier searches say, as rows of the model.
@@ -55,8 +56,8 @@ func (b *bayesian) remember(h *history) (*past, error) {
 		}
 	}
 	var ranked [][]space.Config
-	for task, search := range h.opts.Earlier {
-		m, best, err := b.recall(h, p, task+1, few(h, search, earlierMost/len(h.opts.Earlier)))
+	for task, search := range h.opts.Earlier[:min(len(h.opts.Earlier), earlierMost)] {
+		m, best, err := b.recall(h, p, task+1, few(h, search, max(1, earlierMost/len(h.opts.Earlier))))
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func few(h *history, search []Known, n int) []Known {
 		if a.Outcome.Status != OK || b.Outcome.Status != OK {
 			return int(a.Outcome.Status) - int(b.Outcome.Status)
 		}
-		return int(math.Copysign(1, h.sign()*(a.Outcome.Value-b.Outcome.Value)))
+		return cmp.Compare(h.sign()*a.Outcome.Value, h.sign()*b.Outcome.Value)
 	})
 	if len(sorted) <= n {
 		return sorted

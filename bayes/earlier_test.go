@@ -177,12 +177,30 @@ func TestReachFollowsLuck(t *testing.T) {
 	}
 }
 
-// TestBatchRules: what is pending and counts as the worst keeps the others away.
+// Of more searches than trials are kept of them the first are known with their best.
+func TestManyEarlierSearches(t *testing.T) {
+	now := sized(t, 1)
+	good := known(t, now, 6)
+	many := slices.Repeat([][]bayes.Known{good}, 61)
+	all, own := bayes.Predicted(t, now.Space, many, 0)
+	if len(all) == 0 || len(own) != len(all) {
+		t.Errorf("%d and %d expected of %d searches", len(all), len(own), len(many))
+	}
+}
+
+// TestBatchRules: what is pending and counts as the worst keeps the others away, in a forest
+// too.
 func TestBatchRules(t *testing.T) {
+	for _, forest := range []bool{false, true} {
+		batchRules(t, forest)
+	}
+}
+
+func batchRules(t *testing.T, forest bool) {
 	sp := mustSpace(t, []space.Param{{Name: "x", Type: space.Real, Min: 0, Max: 1}})
 	ctx := context.Background()
 	spread := func(rule bayes.Batch) float64 {
-		s, err := bayes.Open(ctx, sp, bayes.Options{Initial: 5, Acquisition: bayes.Acquisition{Batch: rule}}, nil)
+		s, err := bayes.Open(ctx, sp, bayes.Options{Initial: 5, Surrogate: bayes.Surrogate{Forest: forest}, Acquisition: bayes.Acquisition{Batch: rule}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +225,7 @@ func TestBatchRules(t *testing.T) {
 		return sum
 	}
 	if worst, best := spread(bayes.LiarWorst), spread(bayes.LiarBest); worst <= best {
-		t.Errorf("those that count as the worst are %v apart, as the best %v", worst, best)
+		t.Errorf("forest %v: those that count as the worst are %v apart, as the best %v", forest, worst, best)
 	}
 }
 

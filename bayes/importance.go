@@ -27,7 +27,7 @@ const (
 	// importanceMost predictions are made, but never fewer than importanceFew.
 	importanceMost  = 20_000
 	importanceFew   = 20
-	importanceTries = 20 // partners tried per draw and parameter
+	importanceTries = 100 // draws of one parameter, where its values cannot be listed
 )
 
 // ErrTooFew is returned by Importance while there are not enough values.
@@ -63,7 +63,7 @@ func (s *Study) Importance() ([]Importance, error) {
 
 func (s *Study) effects(predict func(space.Point) float64, rng *rand.Rand) ([]Importance, error) {
 	params := s.space.Params()
-	change := make([]float64, len(params))
+	change, kept := make([]float64, len(params)), make([]float64, len(params))
 	var sum, squares float64
 	draws := max(importanceFew, min(importanceDraws, importanceMost/len(params)))
 	for range draws {
@@ -75,36 +75,21 @@ func (s *Study) effects(predict func(space.Point) float64, rng *rand.Rand) ([]Im
 		sum += v
 		squares += v * v
 		for i := range params {
-			y, err := s.redraw(x, i, rng)
-			if err != nil {
-				return nil, err
+			if y := s.space.Redraw(x, i, importanceTries, rng); y != nil {
+				d := predict(y) - v
+				change[i] += d * d / 2
+				kept[i]++
 			}
-			change[i] += (predict(y) - v) * (predict(y) - v) / 2
 		}
 	}
-	variance := squares - sum*sum/float64(draws)
+	variance := (squares - sum*sum/float64(draws)) / float64(draws)
 	out := make([]Importance, len(params))
 	for i, p := range params {
 		out[i].Name = p.Name
-		if variance > 1e-12 {
-			out[i].Effect = math.Min(1, change[i]/variance)
+		if variance > 1e-12/float64(draws) && kept[i] > 0 {
+			out[i].Effect = math.Min(1, change[i]/kept[i]/variance)
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Effect > out[j].Effect })
 	return out, nil
-}
-
-// redraw changes parameter i of x to that of another configuration, where the
-// constraints allow it within a few tries; else it returns x.
-func (s *Study) redraw(x space.Point, i int, rng *rand.Rand) (space.Point, error) {
-	for range importanceTries {
-		from, err := s.space.Sample(rng)
-		if err != nil {
-			return nil, err
-		}
-		if y := s.space.Replace(x, from, i); y != nil {
-			return y, nil
-		}
-	}
-	return x, nil
 }

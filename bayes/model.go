@@ -154,8 +154,20 @@ func (d *data) expected(m *gp.Model) float64 {
 func (b *bayesian) fit(h *history, d data, rng *rand.Rand) ([]surrogate, note, error) {
 	o := h.opts.Surrogate
 	if o.Forest {
-		f, err := forest.Grow(rng, forest.Data{X: d.x, Y: d.z, Equal: b.equal}, b.forestOptions(h))
-		return []surrogate{&trees{f: f}}, note{}, err
+		grow := func(x [][]float64, z []float64) (*trees, error) {
+			f, err := forest.Grow(rng, forest.Data{X: x, Y: z, Equal: b.equal}, b.forestOptions(h))
+			return &trees{f: f}, err
+		}
+		t, err := grow(d.x, d.z)
+		if pending := b.pending(h); len(pending) > 0 && err == nil {
+			// Nothing can be added to a forest, so another one is grown.
+			x, z := slices.Clone(d.x), slices.Clone(d.z)
+			for _, row := range pending {
+				x, z = append(x, row), append(z, believed(h, d, t.Mean(row)))
+			}
+			t, err = grow(x, z)
+		}
+		return []surrogate{t}, note{}, err
 	}
 	m, n, err := b.fitProcess(h, d, rng)
 	if err != nil || o.Draws <= 1 || d.told > drawUntil {

@@ -154,14 +154,33 @@ func (s *Space) Cross(a, b Point, n int, rng *rand.Rand) Point {
 	return x
 }
 
-// Replace returns a with parameter i taken from b, or nil when that breaks a
-// known constraint.
-func (s *Space) Replace(a, b Point, i int) Point {
-	x := slices.Clone(a)
-	o, w := s.offset[i], s.params[i].width()
-	copy(x[o:o+w], b[o:o+w])
-	if _, ok := s.feasibleChange(nil, x, i); !ok {
-		return nil
+// Redraw returns a with parameter i drawn again, uniformly among what keeps the known
+// constraints with the others as they are. Of what cannot be listed it is nil where none of
+// so many draws keeps them.
+func (s *Space) Redraw(a Point, i, tries int, rng *rand.Rand) Point {
+	var buf []float64
+	keeps := func(x Point) (ok bool) {
+		buf, ok = s.feasibleChange(buf, x, i)
+		return ok
 	}
-	return x
+	x := slices.Clone(a)
+	if domain := s.domain[i]; domain != nil && s.params[i].Type != Permutation {
+		var may []float64
+		for _, v := range domain {
+			if x[s.offset[i]] = v; keeps(x) {
+				may = append(may, v)
+			}
+		}
+		if len(may) == 0 {
+			return nil // a does not keep them either
+		}
+		x[s.offset[i]] = may[rng.Intn(len(may))]
+		return x
+	}
+	for range tries {
+		if s.draw(x, i, rng); keeps(x) {
+			return x
+		}
+	}
+	return nil
 }

@@ -411,6 +411,39 @@ func TestNeighbors(t *testing.T) {
 	}
 }
 
+// A parameter is drawn again evenly among what the others leave it.
+func TestRedraw(t *testing.T) {
+	s := mustNew(t, []space.Param{ordinal("tile", 1, 2, 4, 8), ordinal("vec", 1, 2, 4, 8), {Name: "r", Type: space.Real, Min: 0, Max: 1}}, "tile % vec == 0", "r < 0.5 or tile < 8")
+	rng := rand.New(rand.NewSource(1))
+	c, err := s.Parse(map[string]any{"tile": 4, "vec": 2, "r": 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 3000
+	counts := map[float64]int{}
+	for range n {
+		y := s.Redraw(c.Point(), 1, 1, rng)
+		if differing(s, c.Point(), y) > 1 || !s.Feasible(y) {
+			t.Fatalf("%v from %v", s.Config(y), c)
+		}
+		counts[s.Config(y).Float("vec")]++
+	}
+	for _, v := range []float64{1, 2, 4} { // five standard deviations
+		if math.Abs(float64(counts[v])-n/3) > 5*math.Sqrt(n*2/9.) {
+			t.Errorf("vec %g was drawn %d of %d times", v, counts[v], n)
+		}
+	}
+	if len(counts) != 3 {
+		t.Errorf("drawn %v", counts)
+	}
+	if c, err = s.Parse(map[string]any{"tile": 8, "vec": 2, "r": 0.25}); err != nil {
+		t.Fatal(err)
+	}
+	if y := s.Redraw(c.Point(), 2, 100, rng); y == nil || s.Config(y).Float("r") >= 0.5 {
+		t.Errorf("r of %v became %v", c, y)
+	}
+}
+
 func differing(s *space.Space, x, y space.Point) int {
 	n := 0
 	a, b := s.Config(x), s.Config(y)
