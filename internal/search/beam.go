@@ -145,8 +145,8 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 			best = end
 		}
 	}
-	// The one that wins by penalised cost comes first, whatever else was kept, unless it has
-	// no finite cost, which what the search fell back on may have.
+	// The one that wins by penalised cost is what it ends with, whatever else was kept, unless
+	// it has no finite cost, which what the search fell back on may have.
 	res, err := r.m.result(ctx, r.found, r.frontier, seed, err)
 	if best != nil && err == nil && !math.IsInf(best.plain, 1) {
 		res.Solution = Solution{best.node, best.plain}

@@ -424,6 +424,14 @@ func TestTransposition(t *testing.T) {
 	if most > 1+3*4 {
 		t.Errorf("%d nodes told apart, not 13", most)
 	}
+	// By averages the root moves to a child, whether that is closed or not.
+	o.Win, o.Standard, o.Greedy = Average, 2, 0
+	r, err := NewMCTS(o).Search(t.Context(), Problem{Root: toy.root(), Evaluator: &toyCosts{}}, Budget{Evaluations: 5000}, 1)
+	if err != nil || len(r.Roots) != 3 {
+		t.Errorf("%d roots of 3, %v", len(r.Roots), err)
+	}
+	o = MCTSDefaults()
+	o.Transpose = true
 	if apart, _ := grow(toy.root()); apart.steps < 2*merged.steps {
 		t.Errorf("%d simulations where nodes are the same, %d where none is", merged.steps, apart.steps)
 	}

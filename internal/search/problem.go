@@ -107,7 +107,8 @@ func ByCost(a, b Solution) int { return cmp.Compare(a.Cost, b.Cost) }
 // Result is what a search found.
 type Result struct {
 	Solution
-	// Top holds the best solutions that Problem.Keep asked for, best first.
+	// Top holds the best solutions that Problem.Keep asked for, the cheapest first. What a
+	// search ends with is that one, but where it chooses by something else than the cost.
 	Top []Solution
 	// Evaluations is how many costs were asked for. Steps are nodes expanded by a beam, and
 	// complete nodes reached by others.
@@ -120,6 +121,14 @@ type Result struct {
 	Fallback bool
 	// Roots lists, for a search that moves a root, what became of each.
 	Roots []Root
+}
+
+// Ranked is what the search ended with and then all else that was kept.
+func (r Result) Ranked() []Solution {
+	if r.Node == nil || len(r.Top) > 0 && r.Top[0].Node == r.Node {
+		return r.Top
+	}
+	return append([]Solution{r.Solution}, r.Top...)
 }
 
 // Root is a root that a search has moved from.

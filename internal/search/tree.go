@@ -264,7 +264,9 @@ func (t *tree) lighten(s *simulation) {
 func (t *tree) release(v *vertex) {
 	forgetAll(v.node)
 	if t.o.Transpose {
-		v.node = nil // it would keep all of its siblings
+		if t.o.Win != Average || !slices.Contains(t.root.children, v) { // to which the root may move
+			v.node = nil // it would keep all of its siblings
+		}
 		for _, c := range v.children {
 			if c.parents--; c.parents == 0 {
 				delete(t.known, c.key)

@@ -44,7 +44,8 @@ func (m *mover) interchange(from, _ *space.State) (*space.State, bool) {
 }
 
 // terms unrolls short reductions of one Func, or none of them any more. Some of a long one are
-// for where prototypes have them: of most sums they make only more code.
+// for where prototypes have them, from whom they can only be taken: of most sums they make only
+// more code.
 func (m *mover) terms(from, _ *space.State) (*space.State, bool) {
 	return m.vectors(from, space.Terms, windowTerms)
 }
@@ -53,7 +54,10 @@ func (m *mover) terms(from, _ *space.State) (*space.State, bool) {
 // of the factors that there are for it, or nothing.
 func (m *mover) vectors(from *space.State, kind space.Kind, factors func(*space.Space, int) []int64) (*space.State, bool) {
 	p := planOf(m.base, from)
-	funcs := slices.DeleteFunc(p.realised(), func(f int) bool { return len(factors(p.sp, f)) == 0 })
+	funcs := slices.DeleteFunc(p.realised(), func(f int) bool {
+		_, said := p.vectors[f][kind]
+		return !said && len(factors(p.sp, f)) == 0
+	})
 	if len(funcs) == 0 {
 		return nil, false
 	}

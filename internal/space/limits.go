@@ -98,17 +98,17 @@ func (sp *Space) bytes(f int, n *Nest) float64 {
 }
 
 // LargestAllocation is how many bytes the buffer takes that is the largest of those a
-// complete state allocates, for Funcs that are neither inputs nor outputs.
+// complete state allocates, for Funcs that are neither inputs nor outputs. Of what slides, and
+// is stored further out than it is computed, Halide keeps no more than is computed at a time
+// and what is still read of it.
 func (s *State) LargestAllocation() float64 {
 	most := 0.0
 	var visit func(n *Nest)
 	visit = func(n *Nest) {
-		for _, f := range n.StoreAt {
-			if node := &s.sp.nodes[f]; !node.Output {
-				most = max(most, float64(node.widest())*points(n.Bounds(f).computed()))
-			}
-		}
 		for _, c := range n.Children {
+			if node := &s.sp.nodes[c.Func]; c.Func != n.Func && c.Stage == 0 && !node.Output {
+				most = max(most, float64(node.widest())*points(n.Bounds(c.Func).computed()))
+			}
 			visit(c)
 		}
 	}

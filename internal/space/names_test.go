@@ -19,3 +19,22 @@ func TestNamesOfLoops(t *testing.T) {
 		t.Errorf("no %sin\n%s", want, got)
 	}
 }
+
+// A dimension may be called what stands for no vector.
+func TestADimensionCalledNone(t *testing.T) {
+	p := toy(96, 8, 0)
+	for f := range p.Funcs {
+		p.Funcs[f].Args = []string{"none", "y"}
+		p.Funcs[f].Stages[0].Loops[0].Var = "none"
+	}
+	sp := newSpace(t, p, Defaults(2))
+	for _, text := range []string{"a compute root vector \"none\"\n", "a compute root vector none\n"} {
+		trace, err := sp.ParseTrace(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sp.FormatTrace(trace); got != text {
+			t.Errorf("%s is read as %s", text, got)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func formatTile(t []int64) string {
 }
 
 func word(name string) string {
-	if name == "" || strings.ContainsAny(name, " \t\r\n\"\\#") || name[0] == '[' || name == "root" {
+	if name == "" || strings.ContainsAny(name, " \t\r\n\"\\#") || name[0] == '[' || name == "root" || name == "none" {
 		return strconv.Quote(name)
 	}
 	return name
@@ -189,7 +189,7 @@ func (sp *Space) parseCompute(r *wordReader, d *Decision) error {
 	if r.next() != "vector" {
 		return fmt.Errorf("no vector dimension: say vector and its name, or none")
 	}
-	if r.peek() == "none" {
+	if r.peek() == "none" && !r.quoted() {
 		r.next()
 		return nil
 	}
