@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/protuner/protuner/claims/claim"
@@ -62,14 +63,15 @@ func one(ctx context.Context, name string) (shipped, mended float64) {
 	loop := newLoop(ctx, app)
 	defer os.RemoveAll(loop.dir)
 	var took [3]time.Duration
+	evaluated := int64(0)
 	for b := range blocks {
 		part := list[b*len(list)/blocks : (b+1)*len(list)/blocks]
-		took[0] += clock(func() { ours(ctx, screener, part) })
+		took[0] += clock(func() { evaluated += ours(ctx, screener, part) })
 		took[1] += clock(func() { loop.shipped(ctx, part) })
 		took[2] += clock(func() { loop.mended(ctx, part) })
 	}
 	rate := func(n int, d time.Duration) float64 { return float64(n) / d.Minutes() }
-	us, as, me := rate(len(list), took[0]), rate(len(list), took[1]), rate(len(list), took[2])
+	us, as, me := rate(int(evaluated), took[0]), rate(len(list), took[1]), rate(len(list), took[2])
 	fmt.Printf("%-12s %6.1f a minute; loop as shipped %5.1f, mended %5.1f\n", name, us, as, me)
 	return us / as, us / me
 }
@@ -80,15 +82,19 @@ func clock(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// ours evaluates a list as tune does.
-func ours(ctx context.Context, screener *measure.Screener, list []schedule.Schedule) {
+// ours evaluates a list as tune does; of it so many work, which alone are counted.
+func ours(ctx context.Context, screener *measure.Screener, list []schedule.Schedule) int64 {
+	var worked atomic.Int64
 	work := make(chan schedule.Schedule)
 	var wg sync.WaitGroup
 	for range runtime.NumCPU() + 1 {
 		wg.Go(func() {
 			for s := range work {
-				_, err := screener.Measure(ctx, s)
+				r, err := screener.Measure(ctx, s)
 				claim.Fail(err)
+				if r.Status == measure.OK {
+					worked.Add(1)
+				}
 			}
 		})
 	}
@@ -97,6 +103,7 @@ func ours(ctx context.Context, screener *measure.Screener, list []schedule.Sched
 	}
 	close(work)
 	wg.Wait()
+	return worked.Load()
 }
 
 // loop replays what the script does.

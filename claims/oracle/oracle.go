@@ -116,8 +116,14 @@ const Printed = 5e-7
 
 var bestCost = regexp.MustCompile(`(?m)^Best cost: (.*)$`)
 
+// An UnreadError says that what Adams2019 wrote cannot be read by ours.
+type UnreadError struct{ error }
+
+func (e *UnreadError) Unwrap() error { return e.error }
+
 // Run lets Adams2019 schedule: greedily where seed is 0, else under random dropout.
-// What it cannot schedule, and what takes it longer than the limit, is an error.
+// What it cannot schedule, and what takes it longer than the limit, is an error; an
+// *UnreadError where it could and ours cannot read it.
 func (o *Oracle) Run(ctx context.Context, seed int) (*Schedule, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.o.Limit)
 	defer cancel()
@@ -150,9 +156,19 @@ func (o *Oracle) Run(ctx context.Context, seed int) (*Schedule, error) {
 		return nil, err
 	}
 	if s.Directives, err = schedule.ParseHalide(written, o.Pipeline.Binding()); err != nil {
-		return nil, fmt.Errorf("its .schedule.h: %w", err)
+		return nil, &UnreadError{fmt.Errorf("its .schedule.h: %w", err)}
 	}
-	if s.Rows, err = feature.ReadFeaturization(s.Featurization, o.Pipeline); err == nil && o.o.Keep != "" {
+	if written, err = os.ReadFile(s.Featurization); err != nil {
+		return nil, err
+	}
+	// Read as it is: where features of the algorithm differ that is for compare to say.
+	if s.Rows, err = feature.ParseFeaturization(written); err != nil {
+		return nil, &UnreadError{fmt.Errorf("its .featurization: %w", err)}
+	}
+	if stages := len(feature.Stages(o.Pipeline)); len(s.Rows) != stages {
+		return nil, &UnreadError{fmt.Errorf("its .featurization is of %d stages, ours of %d", len(s.Rows), stages)}
+	}
+	if o.o.Keep != "" {
 		err = o.keep(s, seed, found[1])
 	}
 	return s, err

@@ -2,11 +2,14 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/protuner/protuner/internal/bridge"
 )
 
 // Generator is a file with one of the Generators in it, whose name may be empty where
@@ -65,6 +68,7 @@ func Named(all []Generator, names string) []Generator {
 
 // Tally counts what compared how.
 type Tally struct {
+	Unopened                             int // Generators that ours cannot open
 	Schedules, NotScheduled, NotImported int
 	Origins                              [FromOpenNest + 1]int
 	Same                                 int // schedules without a difference
@@ -78,6 +82,7 @@ const near = 1e-3
 
 // Add adds what another Generator gave, or the same under another Halide.
 func (t *Tally) Add(u Tally) {
+	t.Unopened += u.Unopened
 	t.Schedules += u.Schedules
 	t.NotScheduled += u.NotScheduled
 	t.NotImported += u.NotImported
@@ -108,6 +113,12 @@ func Compare(ctx context.Context, g Generator, seeds int, o Options, say func(se
 		s, err := oracle.Run(ctx, seed)
 		if ctx.Err() != nil {
 			return t, ctx.Err()
+		}
+		if unread := (*UnreadError)(nil); errors.As(err, &unread) {
+			t.Schedules++
+			t.NotImported++
+			say(seed, err.Error())
+			continue
 		}
 		if err != nil {
 			t.NotScheduled++
@@ -141,10 +152,16 @@ func Compare(ctx context.Context, g Generator, seeds int, o Options, say func(se
 	return t, nil
 }
 
+// NotCompiled says of the error of opening a Generator that this Halide does not compile it.
+func NotCompiled(err error) bool {
+	var compiled *bridge.CompileError
+	return errors.As(err, &compiled)
+}
+
 // CompareAll compares on all of Suite, or those named, under each of the versions, with
 // what options gives for it, and prints a line for each and every difference. It
-// returns what came together, and on how many pipelines; those that cannot be opened
-// are said and left out.
+// returns what came together, and on how many pipelines; those that cannot be opened are
+// said, and counted unless this Halide does not compile them.
 func CompareAll(ctx context.Context, versions []string, source, names string, seeds int, options func(version string) Options) (Tally, int, error) {
 	var total Tally
 	generators, include, err := Suite(source)
@@ -164,6 +181,10 @@ func CompareAll(ctx context.Context, versions []string, source, names string, se
 			}
 			if err != nil {
 				fmt.Printf("%s, Halide %s: not opened: %v\n", g.File, version, err)
+				if NotCompiled(err) {
+					continue
+				}
+				total.Unopened++
 				continue
 			}
 			fmt.Printf("%-26s Halide %s: %3d schedules, features the same on %3d, costs on %3d (worst %.1e); %d more that Adams2019 did not finish\n",

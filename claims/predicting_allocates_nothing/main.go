@@ -25,13 +25,17 @@ func main() {
 	generators, _, err := oracle.Suite("")
 	claim.Fail(err)
 	dir := claim.TempDir()
-	pipelines, allocations := 0, int64(0)
+	pipelines, unopened, allocations := 0, 0, int64(0)
 	for _, version := range strings.Split(*versions, ",") {
 		for _, g := range generators {
 			o, err := oracle.Open(ctx, g.File, g.Name, dir, oracle.Defaults(version))
 			if err != nil {
 				text, _, _ := strings.Cut(err.Error(), "\n")
 				fmt.Printf("%s, Halide %s: not opened: %s\n", g, version, text)
+				claim.Fail(ctx.Err())
+				if !oracle.NotCompiled(err) {
+					unopened++
+				}
 				continue
 			}
 			s, rng := o.Space.Start(), rand.New(rand.NewSource(1))
@@ -52,5 +56,5 @@ func main() {
 			allocations += r.AllocsPerOp()
 		}
 	}
-	claim.Say(allocations == 0 && pipelines >= 12, "%d allocations a prediction, over %d pipelines", allocations, pipelines)
+	claim.Say(allocations == 0 && pipelines >= 12 && unopened == 0, "%d allocations a prediction, over %d pipelines; %d Generators that ours cannot open (bar 0)", allocations, pipelines, unopened)
 }

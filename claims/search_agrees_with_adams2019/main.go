@@ -13,7 +13,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -60,8 +59,7 @@ func main() {
 				text, _, _ := strings.Cut(err.Error(), "\n")
 				fmt.Printf("%s (Halide %s): not opened: %s\n", g, version, text)
 				claim.Fail(ctx.Err())
-				var compiled *bridge.CompileError
-				if !errors.As(err, &compiled) {
+				if !oracle.NotCompiled(err) {
 					unopened++
 				}
 				continue
