@@ -75,13 +75,19 @@ public:
         } catch (const std::bad_alloc &) {
             answer_failure(status::out_of_memory, "memory limit reached");
         } catch (const Halide::Error &e) {  // no std::exception
-            answer_failure(built_ ? status::crashed : status::build_failed, e.what());
+            fail(e.what());
         } catch (const std::exception &e) {
-            answer_failure(built_ ? status::crashed : status::build_failed, e.what());
+            fail(e.what());
         }
     }
 
 private:
+    void fail(const std::string &what) {
+        std::string why = built_ ? "" : unwritable(session_.hello["scratch"].as_string());
+        if (!why.empty()) return answer_failure(status::infra_failed, why);
+        answer_failure(built_ ? status::crashed : status::build_failed, what);
+    }
+
     const Session &session_;
     Halide::Pipeline pipeline_;
     Halide::Target target_;

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <unistd.h>
 
+#include "failure.h"
 #include "fill.h"
 
 namespace protuner {
@@ -117,7 +118,7 @@ int64_t next_offset(int64_t offset, int64_t bytes) {
 void write_at(int fd, int64_t offset, const uint8_t *data, size_t bytes, const std::string &path) {
     while (bytes > 0) {
         ssize_t k = pwrite(fd, data, bytes, offset);
-        if (k <= 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
+        if (k <= 0) throw Failure(status::infra_failed, "cannot write the data set " + path + ": " + strerror(errno));
         data += k;
         bytes -= (size_t)k;
         offset += k;
@@ -142,7 +143,7 @@ public:
         }
         q = query_bounds(entry, constrained, scalars_);
         fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (fd_ < 0) throw std::runtime_error("cannot write the data set " + path + ": " + strerror(errno));
+        if (fd_ < 0) throw Failure(status::infra_failed, "cannot write the data set " + path + ": " + strerror(errno));
         for (size_t i = 0; i < constrained.size(); i++) {
             DataSet::Slot slot;
             slot.argument = constrained[i];
@@ -201,7 +202,9 @@ public:
 
     void finish() {
         // The last region may end short of its page.
-        if (ftruncate(fd_, std::max<int64_t>(offset_, 4096)) != 0) throw std::runtime_error("cannot size " + set.path);
+        if (ftruncate(fd_, std::max<int64_t>(offset_, 4096)) != 0) {
+            throw Failure(status::infra_failed, "cannot size the data set " + set.path + ": " + strerror(errno));
+        }
     }
 
     DataSet set;
@@ -230,10 +233,10 @@ private:
             int64_t lo = std::min(a.mins[d], (int64_t)need.min);
             int64_t hi = std::max(a.mins[d] + a.extents[d], (int64_t)need.min + need.extent);
             if (raw && (lo != a.mins[d] || hi != a.mins[d] + a.extents[d])) {
-                throw std::runtime_error("input " + a.name + " is too small: the estimated output needs [" +
-                                         std::to_string(need.min) + ", " + std::to_string(need.min + need.extent - 1) +
-                                         "] in dimension " + std::to_string(d) + ", it has [" + std::to_string(a.mins[d]) +
-                                         ", " + std::to_string(a.mins[d] + a.extents[d] - 1) + "]");
+                throw Failure(status::bad_input, "input " + a.name + " is too small: the estimated output needs [" +
+                                                     std::to_string(need.min) + ", " + std::to_string(need.min + need.extent - 1) +
+                                                     "] in dimension " + std::to_string(d) + ", it has [" + std::to_string(a.mins[d]) +
+                                                     ", " + std::to_string(a.mins[d] + a.extents[d] - 1) + "]");
             }
             a.mins[d] = lo;
             a.extents[d] = hi - lo;

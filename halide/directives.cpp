@@ -36,12 +36,13 @@ Expr lies_in(const std::vector<Internal::InferredArgument> &inputs, const Json &
             same = same.defined() ? same && equal : equal;
         };
         bool dense = Internal::is_const_one(in.param.stride_constraint(0));
+        for (int dim = 1; dim < in.param.dimensions(); dim++) dense = dense && !in.param.stride_constraint(dim).defined();
         int64_t stride = 1;
         for (int dim = 0; dim < in.param.dimensions(); dim++) {
             int64_t extent = box[2 * dim + 1].as_int();
             is("min", dim, box[2 * dim].as_int());
             is("extent", dim, extent);
-            if (dense && dim > 0 && !in.param.stride_constraint(dim).defined()) is("stride", dim, stride);
+            if (dense && dim > 0) is("stride", dim, stride);
             stride *= extent;
         }
         return same;

@@ -1,8 +1,10 @@
 #include "failure.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "HalideRuntime.h"
@@ -15,6 +17,9 @@ namespace {
 int server_fd = -1;
 int64_t candidate_id = 0;
 
+// Of a folder that has less room than this anything that is compiled may have filled it.
+constexpr uint64_t kLeastRoom = 16 << 20;
+
 void no_memory() {
     leave(status::out_of_memory, "memory limit reached");
 }
@@ -23,6 +28,14 @@ void no_memory() {
 
 const char *status_of_code(int code) {
     return code == halide_error_code_out_of_memory ? status::out_of_memory : status::crashed;
+}
+
+std::string unwritable(const std::string &folder) {
+    struct statvfs s = {};
+    if (statvfs(folder.c_str(), &s) != 0) return folder + ": " + strerror(errno);
+    uint64_t room = (uint64_t)s.f_bavail * s.f_frsize;
+    if (room >= kLeastRoom && (s.f_files == 0 || s.f_favail > 0)) return "";
+    return folder + " is full; set TMPDIR to a folder with more room";
 }
 
 void become_candidate(int fd, int64_t id) {

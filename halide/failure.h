@@ -17,6 +17,7 @@ constexpr const char *timed_out = "timed_out";
 constexpr const char *out_of_memory = "out_of_memory";
 constexpr const char *wrong_output = "wrong_output";
 constexpr const char *infra_failed = "infra_failed";
+constexpr const char *bad_input = "bad_input";  // of the reference alone: the user's to mend
 }  // namespace status
 
 // The outcome that one of Halide's error codes stands for.
@@ -26,6 +27,10 @@ struct Failure : std::runtime_error {
     const char *status;
     Failure(const char *s, const std::string &what) : std::runtime_error(what), status(s) {}
 };
+
+// What keeps a folder from being written to, where it is gone or nearly full; "" where nothing
+// does. What fails then says nothing of a candidate.
+std::string unwritable(const std::string &folder);
 
 // From here on this process is candidate `id`, connected to the server by `fd`. Where
 // it runs out of address space it says so and ends.

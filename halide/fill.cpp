@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "compare.h"
+#include "failure.h"
 
 namespace protuner {
 
@@ -41,7 +42,7 @@ void fill_random(const Argument &a, const std::string &rule, const Layout &layou
 void fill_raw(const Argument &a, const std::string &path, const Layout &layout, uint8_t *data) {
     std::ifstream in(path, std::ios::binary);
     std::vector<char> raw((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    if (!in.good() && !in.eof()) throw std::runtime_error("input " + a.name + ": cannot read " + path);
+    if (!in.good() && !in.eof()) throw Failure(status::infra_failed, "input " + a.name + ": cannot read " + path);
     size_t width = width_of(a.type), bytes = width;
     for (int64_t e : a.extents) bytes *= (size_t)e;
     if (raw.size() != bytes) {

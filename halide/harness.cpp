@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "compare.h"
+#include "failure.h"
 #include "fill.h"
 
 namespace protuner {
@@ -196,13 +197,13 @@ TimingProtocol TimingProtocol::from_json(const Json &j) {
 Bench::Bench(void *library, EntryPoint entry, const DataSet &data) : library_(library), entry_(entry), data_(data) {
     keep_memory();
     int fd = open(data.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw std::runtime_error("cannot open the data set " + data.path);
+    if (fd < 0) throw Failure(status::infra_failed, "cannot open the data set " + data.path + ": " + strerror(errno));
     struct stat st = {};
     fstat(fd, &st);
     file_bytes_ = (size_t)st.st_size;
     void *map = mmap(nullptr, file_bytes_, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
-    if (map == MAP_FAILED) throw std::runtime_error("cannot map the data set " + data.path);
+    if (map == MAP_FAILED) throw Failure(status::infra_failed, "cannot map the data set " + data.path + ": " + strerror(errno));
     file_ = (uint8_t *)map;
 
     size_t n = data.slots.size();

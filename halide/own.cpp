@@ -253,10 +253,14 @@ private:
         }
     }
 
-    // Halide calls what rfactor makes after the Func, whose update then reads it.
+    // Halide calls what rfactor makes after the Func, whose update then reads it. A Func that
+    // is there without a schedule too is none of these, whatever it is called.
     void find_partial() {
+        std::set<std::string> unscheduled;
+        for (const auto &f : our_env) unscheduled.insert(base_name(f.first));
         for (const auto &f : env) {
             const std::string made_of = f.first + "_intm";
+            if (unscheduled.count(base_name(f.first) + "_intm")) continue;
             for (const auto &g : env) {
                 if (g.first != made_of && g.first.compare(0, made_of.size() + 1, made_of + "$") != 0) continue;
                 const auto &updates = f.second.updates();
@@ -306,6 +310,7 @@ private:
         auto our = our_env.find(names.at(f.name()));
         const bool again = std::any_of(partial.begin(), partial.end(), [&](const auto &p) { return p.second.func == g.name(); });
         if (our == our_env.end() || k >= (int)our->second.updates().size() || again) return false;
+        if (g.updates().size() != 1 || g.args().size() < f.args().size()) return false;
         const RVars &before = our->second.update(k).schedule().rvars();
         const RVars &outside = f.update(k).schedule().rvars(), &inside = g.update(0).schedule().rvars();
         std::vector<std::string> vars(g.args().begin() + f.args().size(), g.args().end());

@@ -351,6 +351,8 @@ private:
             if (!gone) usleep(1000);
         }
         reap(id, gone);
+        std::string why = phase == Phase::Building ? unwritable(scratch_) : "";
+        if (!why.empty()) return tell_failed(id, status::infra_failed, why);
         std::string when = phase == Phase::Building ? "while compiling or checking" : phase == Phase::Ready ? "while waiting" : "while running";
         if (gone && WIFSIGNALED(state)) {
             int sig = WTERMSIG(state);

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"image"
+	"image/png"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -77,11 +79,10 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	return outcome{code: cmd.ProcessState.ExitCode(), out: out.String(), words: words.String(), left: leftBehind(cmd.Dir)}
 }
 
-// leftBehind is what lies in the TMPDIR of a folder's commands, but for the lock by
-// which all on this host take turns.
+// leftBehind is what lies in the TMPDIR of a folder's commands.
 func leftBehind(dir string) []string {
 	left, _ := filepath.Glob(filepath.Join(dir, "tmp", "*"))
-	return slices.DeleteFunc(left, func(f string) bool { return strings.HasSuffix(f, "protuner-timing.lock") })
+	return left
 }
 
 func source(name string) string {
@@ -208,6 +209,12 @@ func TestBadGenerators(t *testing.T) {
 	dir := t.TempDir()
 	broken := put(t, filepath.Join(dir, "broken.cpp"), "#include \"nothing_there.h\"\n")
 	picture := put(t, filepath.Join(dir, "picture.png"), "no picture")
+	var pixel bytes.Buffer
+	if err := png.Encode(&pixel, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	grey := put(t, filepath.Join(dir, "grey.png"), pixel.String())
+	serial := put(t, filepath.Join(dir, "serial.txt"), "output.compute_root()\n")
 	stored(t, filepath.Join(dir, "other.db"))
 	for name, c := range map[string]struct {
 		args []string
@@ -229,6 +236,10 @@ func TestBadGenerators(t *testing.T) {
 		"no function":       {[]string{"tune", small, "-f", "../out/f"}, `-f ../out/f: "../out/f" is no name of a function`},
 		"namespaces":        {[]string{"tune", small, "-f", "our::f"}, "-f our::f: namespaces take a target with c_plus_plus_name_mangling: add target=host-c_plus_plus_name_mangling"},
 		"no picture":        {[]string{"tune", small, "--input", "input=" + picture}, "input input: " + picture + ": image: unknown format"},
+		"too small":         {[]string{"tune", small, "--input", "input=" + grey}, "protuner: input input is too small: the estimated output needs ["},
+		"checked by little": {[]string{"check", small, "--schedule", serial, "--input", "input=" + grey}, "protuner: input input is too small: "},
+		"weights nowhere":   {[]string{"tune", small, "--weights", "no.weights"}, "no.weights"},
+		"weights for none":  {[]string{"tune", small, "--search", "evolve", "--weights", "no.weights"}, "--weights no.weights: the search evolve does not ask the cost model"},
 		"no file":           {[]string{"tune", small, "--input", "input=/nowhere.npy"}, "input input: /nowhere.npy: "},
 		"another algorithm": {[]string{"export", small, "--db", "other.db", "--run", "1"}, "run 1 tuned another algorithm (another, of "},
 		"nothing of it":     {[]string{"export", small, "--db", "other.db"}, "other.db holds nothing for directives as it is now"},

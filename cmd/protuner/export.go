@@ -75,10 +75,18 @@ func (c *exportCmd) Run(g *globals) error {
 }
 
 // best are the fastest schedules of a run's workload, and which of them tune handed out, after
-// it had checked them to the last. A single one is what was handed out last, where that was
-// timed: the fastest of the search may be another by luck.
+// it had checked them to the last. A single one is what was handed out last and has not failed
+// since, timed if any was: the fastest of the search may be another by luck.
 func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (top []tunedb.Measurement, checked map[string]bool, err error) {
 	runs, err := db.Runs(g.ctx, run.Workload.Generator)
+	if err != nil {
+		return nil, nil, err
+	}
+	failed, err := db.Failed(g.ctx, run.Key)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := db.Fastest(g.ctx, run.Key, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,19 +99,18 @@ func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (top []tune
 		if err != nil {
 			return nil, nil, err
 		}
-		if report == nil {
+		if report == nil || report.Schedule == "" || failed[report.Hash] {
 			continue
 		}
 		checked[report.Hash] = true
-		if c.Top == 1 && len(top) == 0 && report.Seconds > 0 {
+		if len(top) == 0 && (c.Top == 1 && report.Seconds > 0 || len(all) == 0) {
 			top = []tunedb.Measurement{{Hash: report.Hash, Text: report.Schedule}}
+			if report.Kept {
+				fmt.Fprintf(os.Stderr, "run %d handed the Generator's own schedule back, which was faster than schedule %s, the search's best\n", r.ID, report.Hash)
+			}
 		}
 	}
-	all, err := db.Fastest(g.ctx, run.Key, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(all) == 0 {
+	if len(all) == 0 && len(top) == 0 {
 		return nil, nil, badInputf("run %d found no schedule that works; tune again with a larger --budget", run.ID)
 	}
 	if len(top) == 0 {

@@ -77,6 +77,9 @@ func TestExportsWhatWasHandedOut(t *testing.T) {
 	if _, _, err := best(1); err == nil || !strings.Contains(err.Error(), "run 1 found no schedule that works; tune again with a larger --budget") || exitCode(err) != exitUsage {
 		t.Errorf("where nothing works: %v", err)
 	}
+	report(tune.Report{Hash: "predicted", Schedule: "predicted.compute_root()\n"})
+	want("where the model alone was asked", 1, map[string]bool{"predicted": true}, "predicted")
+	report(tune.Report{})
 	record("fast", "ok", time.Millisecond)
 	record("slow", "ok", 2*time.Millisecond)
 	want("before tune hands anything out", 1, map[string]bool{}, "fast")
@@ -91,6 +94,8 @@ func TestExportsWhatWasHandedOut(t *testing.T) {
 
 	report(tune.Report{Hash: "slow", Schedule: "slow.compute_root()\n"})
 	want("where what was handed out was not timed", 1, slow, "fast")
+	report(tune.Report{Hash: "broken", Schedule: "broken.compute_root()\n", Seconds: 1e-3})
+	want("where what was handed out failed since", 1, map[string]bool{}, "fast")
 	report(tune.Report{Hash: "made", Schedule: "made.compute_root()\n", Seconds: 1e-3})
 	if top := want("one that was made of what was measured", 1, map[string]bool{"made": true}, "made"); top[0].Text != "made.compute_root()\n" {
 		t.Errorf("not as it was handed out: %+v", top[0])

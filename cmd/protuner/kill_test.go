@@ -25,8 +25,9 @@ import (
 
 var killRounds = flag.Int("rounds", 3, "how often a tune is killed")
 
-// unswept is what a killed tune left for good. The folder of one that was killed before
-// its server had made a reference in it, and so lived to remove it, goes with the next.
+// unswept is what a killed tune left for good. A server removes its folder; that of tune
+// itself, which holds no data set, goes with the next tune, as does that of a server which was
+// not there yet.
 func unswept(dir string) []string {
 	return slices.DeleteFunc(leftBehind(dir), func(f string) bool {
 		_, err := os.Stat(filepath.Join(f, "data"))

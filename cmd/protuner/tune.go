@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/report"
+	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/tune"
 )
 
@@ -95,6 +97,9 @@ func (c *tuneCmd) Run(g *globals) error {
 	c.set(&o)
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
 	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
+	if o.Weights != "" && slices.Contains(search.Names(), o.Search) {
+		return badInputf("--weights %s: the search %s does not ask the cost model; leave them out, or choose another --search", o.Weights, o.Search)
+	}
 	screen := report.NewProgress(os.Stderr)
 	r, err := tune.Run(g.ctx, o, screen.Events(), g.stopping())
 	screen.Close()

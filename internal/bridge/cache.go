@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,8 +66,10 @@ func (c Cache) entry(ctx context.Context, name string, fresh func(dir string) bo
 		return "", fmt.Errorf("cannot make the cache %s: %w; set PROTUNER_CACHE to a folder that can be written", c.Dir, err)
 	}
 	lock := flock.New(filepath.Join(c.Dir, name+".lock"))
-	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
-		return "", errors.Join(fmt.Errorf("cannot lock %s", lock.Path()), err)
+	if _, err := lock.TryLockContext(ctx, lockPoll); ctx.Err() != nil {
+		return "", ctx.Err()
+	} else if err != nil {
+		return "", fmt.Errorf("cannot lock the cache: %w; set PROTUNER_CACHE to a folder that can be written", err)
 	}
 	defer lock.Unlock()
 	if usable() {

@@ -391,6 +391,10 @@ func TestToolchainNamesWhatIsMissing(t *testing.T) {
 	if !errors.As(err, &missing) || missing.What != "C++ compiler" || !strings.Contains(missing.Mend, "apt-get install g++") {
 		t.Errorf("without a compiler: %v", err)
 	}
+	t.Setenv("CXX", "g++-of-old -O0")
+	if _, err := NewToolchain(&Halide{}, Cache{t.TempDir()}); !errors.As(err, &missing) || !missing.Named || !strings.Contains(err.Error(), "CXX names g++-of-old, which was not found") {
+		t.Errorf("with a compiler that is not there: %v", err)
+	}
 	// A compiler that is no program that runs.
 	broken := filepath.Join(t.TempDir(), "broken")
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {

@@ -23,34 +23,41 @@ const lockPoll = 50 * time.Millisecond
 // Toolchain compiles against one Halide and keeps what it made.
 type Toolchain struct {
 	Halide   *Halide
-	Compiler string // path of the C++ compiler
+	Compiler string // path of the C++ compiler, or of what starts it
 	Linker   string // path of the linker that links candidates
 	Cache    Cache
-	identity string // of the compiler: its version line
+	flags    []string // that CXX names behind the compiler
+	identity string   // of the compiler: its version line
 }
 
-// NewToolchain finds the compiler (CXX, else g++, else clang++) and the linker.
-// The error is a *MissingError.
+// NewToolchain finds the compiler (CXX, which may have flags behind it, else g++, else
+// clang++) and the linker. The error is a *MissingError.
 func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 	t := &Toolchain{Halide: h, Cache: cache}
-	for _, c := range []string{os.Getenv("CXX"), "g++", "clang++"} {
-		if c == "" {
-			continue
-		}
+	const mend = "install one with `apt-get install g++`, or name it in CXX"
+	compilers := []string{"g++", "clang++"}
+	named := strings.Fields(os.Getenv("CXX"))
+	if len(named) > 0 {
+		compilers, t.flags = named[:1], named[1:]
+	}
+	for _, c := range compilers {
 		if p, err := exec.LookPath(c); err == nil {
 			t.Compiler = p
 			break
 		}
 	}
-	const mend = "install one with `apt-get install g++`, or name it in CXX"
-	if t.Compiler == "" {
-		return nil, &MissingError{What: "C++ compiler", Why: "neither CXX nor g++ nor clang++ was found", Mend: mend}
+	switch {
+	case t.Compiler == "" && len(named) > 0:
+		return nil, &MissingError{What: "C++ compiler", Why: "CXX names " + named[0] + ", which was not found", Mend: mend, Named: true}
+	case t.Compiler == "":
+		return nil, &MissingError{What: "C++ compiler", Why: "neither g++ nor clang++ was found", Mend: mend}
 	}
-	out, err := exec.Command(t.Compiler, "--version").Output()
+	out, err := exec.Command(t.Compiler, append(slices.Clone(t.flags), "--version")...).Output()
 	if err != nil {
 		return nil, &MissingError{What: "C++ compiler", Why: fmt.Sprintf("%s does not run: %v", t.Compiler, err), Mend: mend}
 	}
-	t.identity, _, _ = strings.Cut(string(out), "\n")
+	version, _, _ := strings.Cut(string(out), "\n")
+	t.identity = strings.Join(append([]string{version}, t.flags...), " ")
 	if t.Linker, err = exec.LookPath("ld"); err != nil {
 		return nil, &MissingError{What: "linker", Why: "ld was not found", Mend: "install it with `apt-get install binutils`"}
 	}
@@ -69,7 +76,7 @@ func (e *CompileError) Error() string {
 
 // compile makes the file out; what the compiler keeps for itself meanwhile is beside it.
 func (t *Toolchain) compile(ctx context.Context, what, out string, args ...string) error {
-	cmd := exec.Command(t.Compiler, append(args, "-o", out)...)
+	cmd := exec.Command(t.Compiler, slices.Concat(t.flags, args, []string{"-o", out})...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(out))
 	var words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &words, &words

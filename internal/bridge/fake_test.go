@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -388,7 +390,20 @@ func TestLeftoversAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Of a process that is not counted here, as in another container.
+	elsewhere := filepath.Join(os.TempDir(), scratchPrefix+"4194398-abc")
+	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock := flock.New(elsewhere, flock.SetFlag(os.O_RDONLY))
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
 	removeLeftovers()
+	if !exists(elsewhere) {
+		t.Error("a folder that is locked was removed")
+	}
 	if exists(dead) || !exists(alive) || !exists(other) {
 		t.Errorf("dead %v, alive %v, other %v", exists(dead), exists(alive), exists(other))
 	}

@@ -134,6 +134,8 @@ func (g *Generator) nameIt(ctx context.Context) error {
 		return fmt.Errorf("%s is no Generator that runs: %w", g.Binary, err)
 	}
 	switch {
+	case len(names) == 0:
+		return fmt.Errorf("%s registers no Generator; it takes HALIDE_REGISTER_GENERATOR(CLASS, NAME) in a source that is linked into it", g.Binary)
 	case g.Name != "" && !slices.Contains(names, g.Name):
 		return fmt.Errorf("there is no Generator %s in %s; it has %s", g.Name, g.Binary, strings.Join(names, ", "))
 	case g.Name == "" && len(names) != 1:

@@ -109,10 +109,15 @@ func TestWhatIsNoGeneratorIsNamed(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nsleep 100\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	unregistered := filepath.Join(dir, "none.cpp")
+	if err := os.WriteFile(unregistered, []byte("#include \"Halide.h\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "missing.cpp"): "cannot read the Generator",
 		dir:                               "is a folder",
 		script:                            "is no Generator",
+		unregistered:                      "registers no Generator; it takes HALIDE_REGISTER_GENERATOR",
 		"/bin/true":                       "is not linked against libHalide.so",
 	} {
 		if _, err := Open(t.Context(), Options{Path: path}); err == nil || !strings.Contains(err.Error(), want) {

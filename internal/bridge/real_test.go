@@ -647,5 +647,37 @@ func TestRoomBetweenElements(t *testing.T) {
 		if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 2); err != nil {
 			t.Error(err)
 		}
+		// A version for this size is taken, too.
+		special, err := schedule.Parse("output.specialize(x, 0, 320, y, 0, 200, c, 0, 3, input[0, 321, 0, 200, 0, 3], planes[0, 321, 0, 200, 0, 3])\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: special, OnlySpecial: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Drop()
+		if _, err := c.Run(t.Context(), quick); err != nil {
+			t.Error(err)
+		}
 	})
+}
+
+// Where the server's folder is gone that is no candidate's fault, whatever it meets of it.
+func TestTheFolderIsGone(t *testing.T) {
+	s, p, _ := serveGenerator(t, DefaultVersion, appSource("sobel"), "", Options{}, ServerOptions{})
+	built, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: check})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.Scratch()); err != nil {
+		t.Fatal(err)
+	}
+	var f *Failure
+	if _, err := built.Run(t.Context(), quick); err != nil && (!errors.As(err, &f) || f.Status != "infra_failed") {
+		t.Errorf("one that was built: %v", err)
+	}
+	if _, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: check}); !errors.As(err, &f) || f.Status != "infra_failed" {
+		t.Errorf("one that is built: %v", err)
+	}
 }

@@ -55,7 +55,8 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 		cmd.Env = append(cmd.Env, fmt.Sprintf("HL_NUM_THREADS=%d", f.Threads))
 	}
 	err = runLimited(ctx, cmd, Limits{Time: time.Duration(p.Timeout), Memory: f.Memory})
-	switch limit := (*LimitError)(nil); {
+	limit, exit := (*LimitError)(nil), (*exec.ExitError)(nil)
+	switch {
 	case err == nil:
 	case errors.As(err, &limit) && limit.Limit == "time":
 		return nil, &Failure{"timed_out", limit.Error()}
@@ -63,6 +64,8 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 		return nil, &Failure{"out_of_memory", limit.Error()}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case !errors.As(err, &exit):
+		return nil, infra("%v", err)
 	default:
 		return nil, &Failure{"crashed", fmt.Sprintf("%s: %v %s", filepath.Base(f.Library), err, words)}
 	}

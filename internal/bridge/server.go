@@ -14,17 +14,24 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/protuner/protuner/internal/schedule"
 )
 
 // A Failure is a candidate's end as the fork server reports it. Status is one of
-// build_failed, crashed, timed_out, out_of_memory, wrong_output, infra_failed.
+// build_failed, crashed, timed_out, out_of_memory, wrong_output, infra_failed; of the
+// reference it may be BadInput.
 type Failure struct {
 	Status  string
 	Message string
 }
 
 func (f *Failure) Error() string { return f.Status + ": " + f.Message }
+
+// BadInput is the status of a reference that cannot be computed of the inputs that the user
+// gave.
+const BadInput = "bad_input"
 
 // PermitUnroll lets Halide keep a loop that cannot be unrolled; it is read from the
 // environment by whatever compiles a schedule.
@@ -70,19 +77,37 @@ type Server struct {
 
 // scratchPrefix begins the name of every server's folder; the number after it is
 // the process that made it, so that leftovers of one that was killed together with
-// its server can be told.
+// its server can be told. That process locks the folder besides: its number may be another
+// where processes are counted for themselves, as in containers that share the folder.
 const scratchPrefix = "protuner-serve-"
+
+// scratches are the locks of the folders that this process made.
+var scratches sync.Map
 
 // NewScratch makes a folder for the server's files and, beside them, whatever else
 // should go when the server goes: it is the last to leave, also where protuner is
-// killed. Leftovers of those that were killed together are removed.
+// killed. Leftovers of those that were killed together, or before they had a server, are
+// removed.
 func NewScratch() (string, error) {
 	removeLeftovers()
 	scratch, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return "", fmt.Errorf("cannot make a scratch folder: %w; set TMPDIR to one that can be written", err)
 	}
+	// Where folders cannot be locked nobody takes one for left over.
+	if lock := flock.New(scratch, flock.SetFlag(os.O_RDONLY)); lock.Lock() == nil {
+		scratches.Store(scratch, lock)
+	}
 	return scratch, nil
+}
+
+// RemoveScratch removes a folder that NewScratch made.
+func RemoveScratch(dir string) error {
+	err := os.RemoveAll(dir)
+	if lock, ok := scratches.LoadAndDelete(dir); ok {
+		lock.(*flock.Flock).Close()
+	}
+	return err
 }
 
 // Serve starts the fork server. The scratch folder is the server's from then on,
@@ -110,14 +135,14 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error)
 		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), ReferenceNanos: int64(cmp.Or(o.ReferenceTime, 10*time.Minute)), CPUs: o.CPUs, Inputs: o.Inputs,
 	})
 	if err != nil {
-		os.RemoveAll(scratch)
+		RemoveScratch(scratch)
 		return nil, err
 	}
 	server := &Server{session: s, scratch: scratch, waiting: map[int64]chan *answer{}, early: map[int64]*Failure{}, gone: make(chan struct{})}
 	if err := s.out.SetReadDeadline(time.Time{}); err != nil { // candidates have limits of their own
 		s.kill()
 		s.close()
-		os.RemoveAll(scratch)
+		RemoveScratch(scratch)
 		return nil, err
 	}
 	go server.listen()
@@ -131,9 +156,14 @@ func removeLeftovers() {
 	for _, dir := range old {
 		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), scratchPrefix), "-")
 		n, err := strconv.Atoi(pid)
-		if err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+		if err != nil || !errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			continue
+		}
+		lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+		if mine, err := lock.TryLock(); mine && err == nil {
 			os.RemoveAll(dir)
 		}
+		lock.Close()
 	}
 }
 
@@ -190,7 +220,7 @@ func (s *Server) Close() error {
 		<-s.gone
 	}
 	s.session.close()
-	return os.RemoveAll(s.scratch)
+	return RemoveScratch(s.scratch)
 }
 
 // send writes a request and registers who waits for its answer (nil: none). Of a candidate

@@ -8,15 +8,22 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 )
 
 // HostLock keeps two protuners on one machine from timing at once. It is a file
 // lock, so it goes with the process that held it.
 type HostLock struct{ path string }
 
-// NewHostLock uses the file that every protuner on the host uses.
+// NewHostLock uses the file that every protuner on the host uses, whatever its TMPDIR is; one
+// there where /tmp is no folder for all.
 func NewHostLock() HostLock {
-	return HostLock{filepath.Join(os.TempDir(), "protuner-timing.lock")}
+	const name = "protuner-timing.lock"
+	path := filepath.Join("/tmp", name)
+	if _, err := os.Stat(path); err != nil && unix.Access("/tmp", unix.W_OK) != nil {
+		path = filepath.Join(os.TempDir(), name)
+	}
+	return HostLock{path}
 }
 
 // lockPoll is how soon a waiting protuner notices that it is its turn.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -65,6 +66,9 @@ func ReferenceOf(ctx context.Context, s *bridge.Server, schedules []schedule.Sch
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if f := (*bridge.Failure)(nil); errors.As(err, &f) && f.Status == bridge.BadInput {
+			return nil, err // of whatever schedule
 		}
 		if failures == nil { // the plainest one's failure says most
 			failures = err

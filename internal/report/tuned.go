@@ -193,6 +193,10 @@ func Markdown(r *tune.Report) string {
 	} {
 		fmt.Fprintf(&o, "| %s | %s |\n", row[0], strings.ReplaceAll(row[1], "|", "\\|"))
 	}
-	fmt.Fprintf(&o, "\n## Schedule\n\n```\n%s```\n", r.Schedule)
+	heading := "Schedule"
+	if r.Kept {
+		heading = "The search's best, which the Generator's own schedule beat"
+	}
+	fmt.Fprintf(&o, "\n## %s\n\n```\n%s```\n", heading, r.Schedule)
 	return o.String()
 }

@@ -375,11 +375,12 @@ const inputFunctionText = `auto ` + inputFunction + ` = [&](const char *name, co
             same = same && ::Halide::Internal::Variable::make(::Halide::Int(32), symbol, in.param) == value;
         };
         bool dense = ::Halide::Internal::is_const_one(in.param.stride_constraint(0));
+        for (int dim = 1; dim < (int)box.size() / 2; dim++) dense = dense && !in.param.stride_constraint(dim).defined();
         int64_t stride = 1;
         for (int dim = 0; dim < (int)box.size() / 2; dim++) {
             is("min", dim, box[2 * dim]);
             is("extent", dim, box[2 * dim + 1]);
-            if (dense && dim > 0 && !in.param.stride_constraint(dim).defined()) is("stride", dim, (int)stride);
+            if (dense && dim > 0) is("stride", dim, (int)stride);
             stride *= box[2 * dim + 1];
         }
     }

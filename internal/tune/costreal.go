@@ -74,6 +74,21 @@ func cheapest(of []search.Solution) int {
 // fastest.
 func (c *RootTimer) fastest(ctx context.Context, best []search.Solution) (int, error) {
 	candidates := search.Candidates(best, c.Name)
+	if err := c.time(ctx, candidates); err != nil {
+		return 0, err
+	}
+	first, least := 0, c.seconds(candidates[0])
+	for i, x := range candidates {
+		if s := c.seconds(x); s < least || s == least && best[i].Cost < best[first].Cost {
+			first, least = i, s
+		}
+	}
+	return first, nil
+}
+
+// time measures those of the candidates that were not measured, as many as may be. The error
+// is Store's or that of the context's end.
+func (c *RootTimer) time(ctx context.Context, candidates []search.Candidate) error {
 	var fresh []search.Candidate
 	for _, x := range candidates {
 		if _, ok := c.Known[x.Hash]; !ok && len(fresh) < c.Most {
@@ -98,16 +113,7 @@ func (c *RootTimer) fastest(ctx context.Context, best []search.Solution) (int, e
 			stopped = err
 		}
 	}
-	if stopped != nil {
-		return 0, stopped
-	}
-	first, least := 0, c.seconds(candidates[0])
-	for i, x := range candidates {
-		if s := c.seconds(x); s < least || s == least && best[i].Cost < best[first].Cost {
-			first, least = i, s
-		}
-	}
-	return first, nil
+	return stopped
 }
 
 // keep stores a measurement that came to its end, whatever becomes of the others.
@@ -137,8 +143,8 @@ func (c *RootTimer) seconds(x search.Candidate) float64 {
 	return math.Inf(1)
 }
 
-// rootTimer is what a search that measures chooses with: it shares the database. What
-// is known is read anew, since seeds were measured.
+// rootTimer is what a search that measures chooses with: it shares the database. What is
+// known is read anew, since the spaces before this one measured.
 func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 	past, err := t.recorder.Known(ctx)
 	if err != nil {

@@ -134,3 +134,60 @@ HALIDE_REGISTER_GENERATOR(Rows, rows)
 		e.close()
 	}
 }
+
+// The plain schedule that a sum is compared with has its loops, whatever they are called and
+// however they were made: what has its failure is left out for good.
+func TestPlainSchedulesHaveTheLoopsOfSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	source := filepath.Join(t.TempDir(), "sums_generator.cpp")
+	if err := os.WriteFile(source, []byte(`#include "Halide.h"
+class Sums : public Halide::Generator<Sums> {
+public:
+    Input<Buffer<float, 3>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+    void generate() {
+        Halide::RDom r(0, 64, "r");
+        Halide::Var s("s"), y("y");
+        Halide::Func sums("sums");
+        sums(s, y) = 0.0f;
+        sums(s, y) += input(r, s, y);
+        output(s, y) = sums(s, y) * 2.0f;
+        input.set_estimates({{0, 64}, {0, 96}, {0, 48}});
+        output.set_estimates({{0, 96}, {0, 48}});
+    }
+};
+HALIDE_REGISTER_GENERATOR(Sums, sums)
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tu := served(t, bridge.Options{Path: source})
+	sp := spacetest.New(t, tu.pipe, space.Defaults(2))
+	fused, err := schedule.Parse("sums.compute_root()\nsums.update(0).fuse(s, y, both)\nsums.update(0).split(both, bo, bi, 32, guard_with_if)\nsums.update(0).reorder(bi, r$x, bo)\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := tu.newExact()
+	defer e.close()
+	all := []schedule.Schedule{fused}
+	for seed := range int64(8) {
+		all = append(all, drawn(sp, seed).Schedule())
+	}
+	split := 0
+	for _, s := range all {
+		alike, err := e.alike(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(alike[0].String(), "sums.update(0).split(") {
+			split++
+		}
+		if err := e.near(t.Context(), alike); err != nil {
+			t.Errorf("%v: of\n%s%s", err, s, alike[0])
+		}
+	}
+	if split < 2 {
+		t.Errorf("loops of sums are split in %d of %d: this shows nothing", split, len(all))
+	}
+}

@@ -465,7 +465,7 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	}
 	if lead > 0 {
 		v := race.Compare(rng, 0, lead)
-		t.report.Kept, t.report.Final = true, race.Lanes[lead].Best().Seconds()
+		t.report.Kept, t.report.Specialized, t.report.Final = true, nil, race.Lanes[lead].Best().Seconds()
 		t.report.Baselines = append(t.report.Baselines, BaselineReport{Name: "the search's best", Seconds: race.Lanes[0].Best().Seconds(), Verdict: &v})
 	}
 	for i, b := range rivals {

@@ -47,11 +47,12 @@ func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 // advice is what the model says of one of the spaces.
 type advice struct {
 	model *cost.Model
-	found []search.Solution // the cheapest first
+	found []search.Solution // first what the search ended with, then the cheapest first
 }
 
-// askModel asks the model about each of the spaces.
-func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}) ([]advice, error) {
+// askModel asks the model about each of the spaces. A search that measures by itself, for all
+// the time there is, begins by measuring what is given.
+func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}, begin []search.Candidate) ([]advice, error) {
 	weights, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights)
 	if err != nil {
 		return nil, &UsageError{err}
@@ -62,7 +63,7 @@ func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}) ([]advice, e
 		if err != nil {
 			return nil, &UsageError{fmt.Errorf("the weights are not for %s: %w", t.gen.Name, err)}
 		}
-		found, err := t.guided(ctx, sp, model, stop)
+		found, err := t.guided(ctx, sp, model, stop, begin)
 		if err != nil {
 			return nil, err
 		}
@@ -73,12 +74,17 @@ func (t *tuner) askModel(ctx context.Context, stop <-chan struct{}) ([]advice, e
 
 // guided asks the model about one of the spaces, which share the time. Closing stop ends
 // that with what was found until then.
-func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, stop <-chan struct{}) ([]search.Solution, error) {
+func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, stop <-chan struct{}, begin []search.Candidate) ([]search.Solution, error) {
+	asking, cancel := Stoppable(ctx, stop)
+	defer cancel()
 	budget := min(t.o.Budget/modelShare, modelMost) / time.Duration(len(t.spaces))
 	var choose func(context.Context, []search.Solution) (int, error)
 	if search.Measures(t.o.Search) {
 		timer, err := t.rootTimer(ctx)
 		if err != nil {
+			return nil, err
+		}
+		if err := timer.time(asking, begin); err != nil && asking.Err() == nil {
 			return nil, err
 		}
 		budget, choose = max(time.Second, t.o.Budget-time.Since(t.began)), timer.Choose
@@ -88,8 +94,6 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 		return nil, err
 	}
 	t.events.phase("modelling")
-	asking, cancel := Stoppable(ctx, stop)
-	defer cancel()
 	result, err := searcher.Search(asking, search.Problem{
 		Root: search.Start(sp), Evaluator: search.NewModelEvaluator(sp, model), Workers: t.o.Threads,
 		Keep: modelKeep, KeepDepth: modelDepth,
@@ -100,10 +104,7 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 	if err != nil && asking.Err() == nil {
 		return nil, fmt.Errorf("asking the model about %s: %w", t.gen.Name, err)
 	}
-	found := result.Top
-	if len(found) == 0 && result.Node != nil {
-		found = []search.Solution{result.Solution}
-	}
+	found := result.Ranked()
 	if len(found) > 0 {
 		if seconds := found[0].Cost / 1e3; t.report.Predicted == 0 || seconds < t.report.Predicted {
 			t.report.Predicted = seconds
@@ -129,15 +130,18 @@ func searcherOf(name string, choose func(context.Context, []search.Solution) (in
 
 // predict takes the model's best that computes the right thing, and times nothing.
 func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
-	advised, err := t.askModel(ctx, stop)
+	advised, err := t.askModel(ctx, stop, nil)
 	if err != nil {
 		return err
 	}
-	var all []search.Solution
+	// What the searches ended with comes before all else that they found.
+	var all, rest []search.Solution
 	for _, a := range advised {
-		all = append(all, a.found...)
+		all, rest = append(all, a.found[:min(1, len(a.found))]...), append(rest, a.found[min(1, len(a.found)):]...)
 	}
 	slices.SortStableFunc(all, search.ByCost)
+	slices.SortStableFunc(rest, search.ByCost)
+	all = append(all, rest...)
 	t.events.phase("checking")
 	checking, cancel := Stoppable(ctx, stop)
 	defer cancel()

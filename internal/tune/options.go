@@ -131,6 +131,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("%d finalists leave no winner; give at least 1", o.Finalists)
 	case o.CandidateMemory < 0 || o.CandidateBuild <= 0:
 		return errors.New("the limits of candidates must be positive")
+	case o.BaselineLimits.Time < 0 || o.BaselineLimits.Memory < 0:
+		return errors.New("the limits of baselines must not be negative; 0 is for none")
 	}
 	for _, b := range o.Baselines {
 		if !slices.Contains(schedulers, b) {

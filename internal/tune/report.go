@@ -34,10 +34,11 @@ type Report struct {
 
 	Seeds []SeedReport `json:"seeds,omitempty"` // what the search began with; none: from nothing
 
-	Hash     string  `json:"hash"`     // of the winner
-	Schedule string  `json:"schedule"` // the winner's text
+	// The search's best, which is the winner but where Kept says otherwise.
+	Hash     string  `json:"hash"`
+	Schedule string  `json:"schedule"` // its text
 	Origin   string  `json:"origin"`   // how the search came upon it
-	Seconds  float64 `json:"seconds"`  // the winner's best in the search; 0 where nothing was timed
+	Seconds  float64 `json:"seconds"`  // its best in the search; 0 where nothing was timed
 	// Specialized is how many times as fast the winner's version for the estimated sizes
 	// is; nil where it has none.
 	Specialized *measure.Interval `json:"specialized,omitempty"`

@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,9 +149,9 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, begin []sear
 	var advised []advice // none where nobody is asked
 	if t.o.asksModel() && !done {
 		var err error
-		advised, err = t.askModel(ctx, stop)
-		if errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search {
-			t.events.note("%v; measuring from the start", err) // the default works with every Halide
+		advised, err = t.askModel(ctx, stop, begin)
+		if t.doWithout(err) {
+			t.events.note("%v; measuring from the start", err)
 		} else if err != nil {
 			return nil, err
 		}

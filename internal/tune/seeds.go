@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
@@ -111,6 +112,9 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 		o, err := t.gen.Own(bounded)
 		if err != nil {
 			f.err = err
+			if bounded.Err() != nil && ctx.Err() == nil {
+				f.err = &bridge.LimitError{Limit: "time", Value: limits.Time.String()}
+			}
 			return f
 		}
 		f.schedule, f.partial = o.Schedule, !o.Complete

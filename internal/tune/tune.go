@@ -147,7 +147,18 @@ func (t *tuner) prepare(ctx context.Context, stop <-chan struct{}) error {
 			return &UsageError{err}
 		}
 	}
+	if t.o.asksModel() {
+		if _, err := ReadWeights(t.gen.Toolchain.Halide, t.o.Weights); err != nil && !t.doWithout(err) {
+			return &UsageError{err}
+		}
+	}
 	return nil
+}
+
+// doWithout holds for weights that are not there where nobody asked for the model: the default
+// works with every Halide.
+func (t *tuner) doWithout(err error) bool {
+	return errors.Is(err, errNoWeights) && t.o.Search == Defaults().Search && !t.o.Unmeasured
 }
 
 // interruption is ErrInterrupted where err is because of a stop, and else err.
@@ -163,7 +174,7 @@ func (t *tuner) cleanUp() {
 	if t.server != nil {
 		t.server.Close()
 	}
-	os.RemoveAll(t.scratch)
+	bridge.RemoveScratch(t.scratch)
 }
 
 // Stoppable ends with ctx, or once stop is closed.
@@ -301,12 +312,25 @@ func (t *tuner) serve(ctx context.Context, stop <-chan struct{}) (err error) {
 	}
 	t.ref, err = measure.Reference(asking, t.server, t.pipe)
 	if err != nil {
-		return interruption(ctx, stop, fmt.Errorf("the reference of %s cannot be computed: %w", t.gen.Name, err))
+		return interruption(ctx, stop, unreferenced(t.gen.Name, err))
 	}
 	if t.server.Sizes() < 2 {
 		t.events.note("%s takes outputs of the estimated size only, so schedules are checked at no other", t.gen.Name)
 	}
 	return nil
+}
+
+// unreferenced says why there is no reference. Its failure is no schedule's, so it is no
+// *bridge.Failure but where protuner or the machine failed.
+func unreferenced(generator string, err error) error {
+	var f *bridge.Failure
+	switch {
+	case !errors.As(err, &f) || f.Status == measure.InfraFailed.String():
+		return fmt.Errorf("the reference of %s cannot be computed: %w", generator, err)
+	case f.Status == bridge.BadInput:
+		return &UsageError{errors.New(f.Message)}
+	}
+	return fmt.Errorf("the reference of %s cannot be computed: %s", generator, f.Error())
 }
 
 // shareOfBudget bounds what one candidate's compiling may take of a short budget, and
