@@ -309,6 +309,43 @@ func TestPairsNumberedFuncs(t *testing.T) {
 	})
 }
 
+// A Func that is called as what rfactor makes of another would be is its own all the same.
+func TestReadsFuncsCalledAsPartialSums(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "sum_generator.cpp")
+	if err := os.WriteFile(source, []byte(`#include "Halide.h"
+class Sum : public Halide::Generator<Sum> {
+public:
+    Input<Buffer<float, 1>> input{"input"};
+    Output<Buffer<float, 2>> output{"output"};
+    void generate() {
+        Halide::Var x("x"), y("y");
+        Halide::RDom r(0, 8);
+        Halide::Func sum("sum"), twice("sum_intm");
+        twice(x) = input(x) * 2.0f;
+        sum(x, y) += twice(x + r) * y;
+        output(x, y) = sum(x, y);
+        input.set_estimates({{0, 328}});
+        output.set_estimates({{0, 320}, {0, 64}});
+        if (using_autoscheduler()) return;
+        sum.compute_root();
+        twice.compute_root().vectorize(x, 8);
+    }
+};
+HALIDE_REGISTER_GENERATOR(Sum, sum)
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	everyVersion(t, func(t *testing.T, version string) {
+		own, err := openApp(t, version, source, Options{}).Own(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := own.Schedule.String(); !own.Complete || !strings.Contains(text, "sum_intm.compute_root()\n") {
+			t.Errorf("complete %v, %v:\n%s", own.Complete, own.Notes, text)
+		}
+	})
+}
+
 func ownSource(name string) string {
 	return filepath.Join("..", "..", "halide", "testdata", name+"_generator.cpp")
 }
