@@ -59,15 +59,15 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 	switch {
 	case err == nil:
 	case errors.As(err, &limit) && limit.Limit == "time":
-		return nil, &Failure{"timed_out", limit.Error()}
+		return nil, &Failure{Status: "timed_out", Message: limit.Error()}
 	case errors.As(err, &limit):
-		return nil, &Failure{"out_of_memory", limit.Error()}
+		return nil, &Failure{Status: "out_of_memory", Message: limit.Error()}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case !errors.As(err, &exit):
 		return nil, infra("%v", err)
 	default:
-		return nil, &Failure{"crashed", fmt.Sprintf("%s: %v %s", filepath.Base(f.Library), err, words)}
+		return nil, &Failure{Status: "crashed", Message: fmt.Sprintf("%s: %v %s", filepath.Base(f.Library), err, words)}
 	}
 	var reply struct {
 		Status  string  `json:"status"`
@@ -78,7 +78,7 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 		return nil, infra("the runner's answer is no answer: %v", err)
 	}
 	if reply.Status != "ok" {
-		return nil, &Failure{reply.Status, reply.Message}
+		return nil, &Failure{Status: reply.Status, Message: reply.Message}
 	}
 	samples := make([]time.Duration, len(reply.Samples))
 	for i, ns := range reply.Samples {

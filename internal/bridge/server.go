@@ -45,7 +45,7 @@ func UnrollRefused(message string) bool {
 
 // infra is a failure of ours and not of the candidate's.
 func infra(format string, args ...any) *Failure {
-	return &Failure{"infra_failed", fmt.Sprintf(format, args...)}
+	return &Failure{Status: "infra_failed", Message: fmt.Sprintf(format, args...)}
 }
 
 // ServerOptions configure a fork server.
@@ -185,7 +185,7 @@ func (s *Server) listen() {
 			delete(s.waiting, a.ID)
 			ch <- a
 		} else if a.Type == "failed" {
-			s.early[a.ID] = &Failure{a.Status, a.Message}
+			s.early[a.ID] = &Failure{Status: a.Status, Message: a.Message}
 		}
 		s.mu.Unlock()
 	}
@@ -259,7 +259,7 @@ func (s *Server) ask(ctx context.Context, r request) (*answer, error) {
 	select {
 	case a := <-answers:
 		if a.Type == "failed" {
-			return nil, &Failure{a.Status, a.Message}
+			return nil, &Failure{Status: a.Status, Message: a.Message}
 		}
 		return a, nil
 	case <-s.gone:

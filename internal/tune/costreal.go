@@ -146,7 +146,7 @@ func (c *RootTimer) seconds(x search.Candidate) float64 {
 // rootTimer is what a search that measures chooses with: it shares the database. What is
 // known is read anew, since the spaces before this one measured.
 func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
-	past, err := t.recorder.Known(ctx)
+	past, err := t.known(ctx)
 	if err != nil {
 		return nil, err
 	}

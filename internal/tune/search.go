@@ -32,7 +32,7 @@ const overtime = 12
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	t.began = time.Now()
 	started := t.began
-	past, err := t.recorder.Known(ctx)
+	past, err := t.known(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,6 +185,17 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, begin []sear
 	return found, nil
 }
 
+// muchLonger is how many times as long as before builds may take where those that timed out
+// are tried again.
+const muchLonger = 2
+
+// known is what was measured before under this key, and counts in a run of this budget.
+func (t *tuner) known(ctx context.Context) ([]tunedb.Measurement, error) {
+	past, err := t.recorder.Known(ctx)
+	most := t.mostBuild()
+	return slices.DeleteFunc(past, func(m tunedb.Measurement) bool { return m.BuildLimit > 0 && most >= muchLonger*m.BuildLimit }), err
+}
+
 // rebuilt is what was measured of schedules that this run may try.
 type rebuilt struct {
 	candidate   search.Candidate
@@ -283,13 +294,14 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 			return err
 		}
 	}
-	if r.Status == measure.TimedOut && r.Lower == 0 {
-		t.tallyOf(m.candidate).late.Add(1)
-	}
 	row := tunedb.Measurement{
 		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin, Status: r.Status.String(), Message: r.Message,
 		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
 		Trace: m.candidate.Decisions(),
+	}
+	if r.Status == measure.TimedOut && r.Lower == 0 {
+		row.BuildLimit = t.mostBuild()
+		t.tallyOf(m.candidate).late.Add(1)
 	}
 	if err := t.recorder.Record(context.WithoutCancel(ctx), row); err != nil {
 		return err

@@ -370,12 +370,20 @@ func (t *tuner) tallyOf(c search.Candidate) *tally {
 	return &t.others
 }
 
+// mostBuild is how long a build may take in this run, whatever others take, unless all so far
+// took too long.
+func (t *tuner) mostBuild() time.Duration {
+	return min(t.o.CandidateBuild, max(t.o.Budget/shareOfBudget, t.leastBuild()))
+}
+
+func (t *tuner) leastBuild() time.Duration { return max(leastBuild, plainly*(t.ref.Lower+t.ref.Link)) }
+
 func (t *tuner) buildLimit() time.Duration {
 	limit := t.o.Budget / shareOfBudget
 	if typical := time.Duration(t.typical.Load()); typical > 0 {
 		limit = min(limit, generous*typical)
 	}
-	limit = max(limit, leastBuild, plainly*(t.ref.Lower+t.ref.Link))
+	limit = max(limit, t.leastBuild())
 	if !t.found.worked.Load() {
 		late := t.found.late.Load()
 		if !t.others.worked.Load() {

@@ -293,6 +293,37 @@ func TestBuildsAreBoundedByOthers(t *testing.T) {
 	}
 }
 
+// What timed out while it was built is tried again where builds may take much longer, and only
+// then.
+func TestLateBuildsAreTriedAgain(t *testing.T) {
+	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	begun := func(budget time.Duration) *tuner {
+		u := &tuner{o: valid(), report: &Report{Failures: map[string]int{}}, ref: &bridge.Reference{}}
+		if u.recorder, err = db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		u.o.Budget, u.o.CandidateBuild = budget, time.Minute
+		return u
+	}
+	u := begun(160 * time.Second) // 20 s at most
+	for i, r := range []measure.Result{{Status: measure.TimedOut}, {Status: measure.TimedOut, Lower: time.Second}, {Status: measure.Crashed}} {
+		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
+		if err := u.take(t.Context(), deaf{}, measured{search.Candidate{Schedule: s, Hash: s.Hash()}, r, nil}); err != nil {
+			t.Fatal(err)
+		}
+		u.notice(time.Second) // whatever others take
+	}
+	for budget, want := range map[time.Duration]int{160 * time.Second: 3, 300 * time.Second: 3, 320 * time.Second: 2} {
+		if past, err := begun(budget).known(t.Context()); err != nil || len(past) != want {
+			t.Errorf("with %v %d are known, not %d; %v", budget, len(past), want, err)
+		}
+	}
+}
+
 // The own schedule is handed back where it is clearly faster, and where a race that is
 // sure of nothing has it ahead by median and fastest lap.
 func TestOwnScheduleLeads(t *testing.T) {

@@ -192,7 +192,10 @@ type Measurement struct {
 	Link    time.Duration   `json:"link_ns"`
 	Check   time.Duration   `json:"check_ns"`
 	Time    time.Duration   `json:"time_ns"`
-	Taken   time.Time       `json:"taken"`
+	// BuildLimit is, of one that timed out while it was built, how long its run had for a
+	// build at most; 0 of all others, and where that is not known.
+	BuildLimit time.Duration `json:"build_limit_ns,omitempty"`
+	Taken      time.Time     `json:"taken"`
 }
 
 // Run is one run of a search on a workload.
@@ -261,7 +264,7 @@ func (db *DB) tx(ctx context.Context, f func(*sql.Tx) error) error {
 
 // Record stores a measurement. Where the schedule was measured under this key
 // before, by this or another process, what is there stays, unless that was a
-// failure of the infrastructure.
+// failure of the infrastructure, or timed out while it was built, in a run that had less time for that.
 func (r *Recorder) Record(ctx context.Context, m Measurement) error {
 	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, m) })
 }
@@ -279,15 +282,17 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 	}
 	best := sql.NullInt64{Int64: int64(m.Best), Valid: m.Status == "ok"}
 	_, err = tx.ExecContext(ctx, `INSERT INTO measurements
-		(workload, schedule, run, origin, trace, status, message, best_ns, samples, lower_ns, link_ns, check_ns, time_ns, taken)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		(workload, schedule, run, origin, trace, status, message, best_ns, samples, lower_ns, link_ns, check_ns, time_ns, build_limit_ns, taken)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET run = excluded.run, origin = excluded.origin, trace = excluded.trace,
 			status = excluded.status, message = excluded.message, best_ns = excluded.best_ns, samples = excluded.samples,
 			lower_ns = excluded.lower_ns, link_ns = excluded.link_ns, check_ns = excluded.check_ns,
-			time_ns = excluded.time_ns, taken = excluded.taken
-		WHERE measurements.status = 'infra_failed'`,
+			time_ns = excluded.time_ns, build_limit_ns = excluded.build_limit_ns, taken = excluded.taken
+		WHERE measurements.status = 'infra_failed'
+			OR measurements.build_limit_ns > 0 AND excluded.status <> 'infra_failed'
+				AND (excluded.status <> 'timed_out' OR excluded.build_limit_ns > measurements.build_limit_ns)`,
 		workload, schedule, run, m.Origin, m.Trace, m.Status, m.Message, best, string(samples),
-		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), stamp(m.Taken))
+		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), int64(m.BuildLimit), stamp(m.Taken))
 	return err
 }
 
@@ -329,7 +334,7 @@ func (r *Recorder) Known(ctx context.Context) ([]Measurement, error) {
 }
 
 const selectMeasurements = `SELECT s.hash, s.text, m.origin, m.trace, m.status, m.message, m.best_ns, m.samples,
-	m.lower_ns, m.link_ns, m.check_ns, m.time_ns, m.taken
+	m.lower_ns, m.link_ns, m.check_ns, m.time_ns, m.build_limit_ns, m.taken
 	FROM measurements m JOIN schedules s ON s.id = m.schedule WHERE `
 
 func (db *DB) measurements(ctx context.Context, where string, args ...any) ([]Measurement, error) {
@@ -344,7 +349,7 @@ func (db *DB) measurements(ctx context.Context, where string, args ...any) ([]Me
 		var best sql.NullInt64
 		var samples, taken string
 		if err := rows.Scan(&m.Hash, &m.Text, &m.Origin, &m.Trace, &m.Status, &m.Message, &best, &samples,
-			&m.Lower, &m.Link, &m.Check, &m.Time, &taken); err != nil {
+			&m.Lower, &m.Link, &m.Check, &m.Time, &m.BuildLimit, &taken); err != nil {
 			return nil, db.explain(err)
 		}
 		m.Best = time.Duration(best.Int64)

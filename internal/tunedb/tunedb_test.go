@@ -139,6 +139,30 @@ func TestFailuresOfTheInfrastructureAreMeasuredAgain(t *testing.T) {
 	}
 }
 
+// What timed out while it was built may be measured again with more time, and with nothing else.
+func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
+	r := begin(t, fresh(t), workload("a1"))
+	late := func(limit time.Duration) Measurement {
+		m := measurement(1, "timed_out")
+		m.BuildLimit = limit
+		return m
+	}
+	for _, c := range []struct {
+		m      Measurement
+		status string
+		limit  time.Duration
+	}{
+		{late(time.Second), "timed_out", time.Second}, {late(3 * time.Second), "timed_out", 3 * time.Second},
+		{late(2 * time.Second), "timed_out", 3 * time.Second}, {measurement(1, "timed_out"), "timed_out", 3 * time.Second},
+		{measurement(1, "infra_failed"), "timed_out", 3 * time.Second}, {measurement(1, "ok"), "ok", 0}, {late(time.Hour), "ok", 0},
+	} {
+		record(t, r, c.m)
+		if got := known(t, r); len(got) != 1 || got[0].Status != c.status || got[0].BuildLimit != c.limit {
+			t.Errorf("after %s within %v: %+v", c.m.Status, c.m.BuildLimit, got)
+		}
+	}
+}
+
 func TestCountsFastestAndRuns(t *testing.T) {
 	db := fresh(t)
 	w := workload("a1")
