@@ -181,10 +181,9 @@ func CompareAll(ctx context.Context, versions []string, source, names string, se
 			}
 			if err != nil {
 				fmt.Printf("%s, Halide %s: not opened: %v\n", g.File, version, err)
-				if NotCompiled(err) {
-					continue
+				if !NotCompiled(err) {
+					total.Unopened++
 				}
-				total.Unopened++
 				continue
 			}
 			fmt.Printf("%-26s Halide %s: %3d schedules, features the same on %3d, costs on %3d (worst %.1e); %d more that Adams2019 did not finish\n",

@@ -211,6 +211,19 @@ func newManifest(o Options, h *bridge.Halide, ps []*part, methods []method, prof
 	return m
 }
 
+// changed lists the applications of m whose files are others in n, as far as both know them.
+func (m Manifest) changed(n Manifest) (apps []string) {
+	for _, p := range m.Parts {
+		other := slices.ContainsFunc(n.Parts, func(q Part) bool {
+			return q.App == p.App && q.Source != p.Source && q.Source != "" && p.Source != ""
+		})
+		if other && !slices.Contains(apps, p.App) {
+			apps = append(apps, p.App)
+		}
+	}
+	return apps
+}
+
 // program is the version that was built: the commit where it is known.
 func program() string {
 	info, ok := debug.ReadBuildInfo()

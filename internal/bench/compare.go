@@ -64,11 +64,8 @@ func Compare(a, b *Stored) (*Comparison, error) {
 			c.Notes = append(c.Notes, fmt.Sprintf("another %s: %s and %s", x.what, x.a, x.b))
 		}
 	}
-	for _, p := range a.Manifest.Parts {
-		i := slices.IndexFunc(b.Manifest.Parts, func(q Part) bool { return q.App == p.App && q.Name == p.Name })
-		if note := "another program: the files of " + p.App + " changed"; i >= 0 && differ(p.Source, b.Manifest.Parts[i].Source) && !slices.Contains(c.Notes, note) {
-			c.Notes = append(c.Notes, note)
-		}
+	for _, app := range a.Manifest.changed(b.Manifest) {
+		c.Notes = append(c.Notes, "another program: the files of "+app+" changed")
 	}
 	var methods []string
 	for _, e := range a.Manifest.Entries {
@@ -93,9 +90,6 @@ func Compare(a, b *Stored) (*Comparison, error) {
 	c.Drift = c.mean("", func(p Pair) bool { return p.Same })
 	return c, nil
 }
-
-// differ holds for two that are both known and not the same.
-func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 func compared(a, b *Stored, p Part, method string) (Pair, bool) {
 	la, ta := a.lapsOfBest(p, method)

@@ -23,7 +23,8 @@ type method struct {
 	make  func(ctx context.Context, j *job) (*made, error)
 }
 
-// made is what a method came to. The static library is in the job's folder.
+// made is what a method came to. The static library is in the job's folder, and where it is
+// checked what is raced of it, too.
 type made struct {
 	schedule    string // as directives; empty where it is in the folder's .schedule.h
 	note        string
@@ -32,6 +33,7 @@ type made struct {
 	roots       int
 	greedy      int
 	measured    int
+	checked     bool // what it computes was compared with the reference
 }
 
 // remark adds to the note.

@@ -153,7 +153,7 @@ func (j *job) handOver(ctx context.Context, found []search.Solution, most int) (
 	if err != nil {
 		return nil, err
 	}
-	return &made{schedule: s.String(), note: note, cost: found[0].Cost}, nil
+	return &made{schedule: s.String(), note: note, cost: found[0].Cost, checked: true}, nil
 }
 
 // different is the schedules of what was found, each once, at most so many.

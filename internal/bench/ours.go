@@ -68,19 +68,12 @@ func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s sche
 // in the race, with the reference. What only the model was asked about may compile for as
 // long as what other schedulers make.
 func (j *job) build(ctx context.Context, what schedule.Schedule) error {
-	limit := max(candidateBuild, j.limits.Time)
-	within, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err := j.stage.apply(within, what, j.dir)
-	var refused *bridge.GeneratorError
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case within.Err() != nil:
-		return &bridge.LimitError{Limit: "time", Value: limit.String()}
-	case errors.As(err, &refused):
+	err := bridge.Within(ctx, max(candidateBuild, j.limits.Time), func(ctx context.Context) error {
+		return j.stage.apply(ctx, what, j.dir)
+	})
+	if refused := (*bridge.GeneratorError)(nil); errors.As(err, &refused) {
 		return &bridge.Failure{Status: measure.BuildFailed.String(), Message: refused.Line()}
-	case err != nil:
+	} else if err != nil {
 		return err
 	}
 	if err := j.link(ctx); err != nil {

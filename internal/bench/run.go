@@ -154,11 +154,8 @@ func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) 
 			return had, fmt.Errorf("%s holds a run %s %s, and this is %s; %s, or name another folder with --out", dir, x.what, x.had, x.now, x.mend)
 		}
 	}
-	for _, p := range now.Parts {
-		i := slices.IndexFunc(had.Parts, func(q Part) bool { return q.App == p.App && q.Name == p.Name })
-		if i >= 0 && differ(had.Parts[i].Source, p.Source) {
-			return had, fmt.Errorf("%s holds a run on %s as it was before its files changed; name another folder with --out", dir, p.App)
-		}
+	if changed := now.changed(had); len(changed) > 0 {
+		return had, fmt.Errorf("%s holds a run on %s as it was before its files changed; name another folder with --out", dir, changed[0])
 	}
 	now.Options.Apps, now.Options.Methods = had.Options.Apps, had.Options.Methods
 	a, err := json.Marshal(had.Options)
@@ -386,7 +383,7 @@ func (r *runner) make(ctx context.Context, j *job) error {
 	}
 	start := time.Now()
 	m, err := j.method.make(ctx, j)
-	if err == nil {
+	if err == nil && !m.checked {
 		err = j.link(ctx)
 	}
 	took := time.Since(start)
@@ -395,7 +392,7 @@ func (r *runner) make(ctx context.Context, j *job) error {
 	}
 	return r.put(ctx, tunedb.BenchEntry{
 		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed, Status: measure.OK.String(),
-		Note: m.note, Schedule: m.schedule, Took: took, Measured: m.measured, Made: time.Now(),
+		Note: m.note, Checked: m.checked, Schedule: m.schedule, Took: took, Measured: m.measured, Made: time.Now(),
 		Cost: m.cost, Evaluations: m.evaluations, Roots: m.roots, Greedy: m.greedy,
 	})
 }

@@ -65,6 +65,17 @@ func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
 	}
 }
 
+// Within runs f for so long at most; where that is what ended it the error is a *LimitError.
+func Within(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := f(within)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return &LimitError{"time", limit.String()}
+	}
+	return err
+}
+
 // residentBytes is what a process holds in memory now; 0 where it is gone.
 func residentBytes(pid int) int64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))

@@ -311,8 +311,7 @@ func TestPairsNumberedFuncs(t *testing.T) {
 
 // A Func that is called as what rfactor makes of another would be is its own all the same.
 func TestReadsFuncsCalledAsPartialSums(t *testing.T) {
-	source := filepath.Join(t.TempDir(), "sum_generator.cpp")
-	if err := os.WriteFile(source, []byte(`#include "Halide.h"
+	source := bridgetest.Source(t, `#include "Halide.h"
 class Sum : public Halide::Generator<Sum> {
 public:
     Input<Buffer<float, 1>> input{"input"};
@@ -332,9 +331,7 @@ public:
     }
 };
 HALIDE_REGISTER_GENERATOR(Sum, sum)
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`)
 	everyVersion(t, func(t *testing.T, version string) {
 		own, err := openApp(t, version, source, Options{}).Own(t.Context())
 		if err != nil {

@@ -1,12 +1,11 @@
 package tune
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/bridge/bridgetest"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
@@ -92,8 +91,7 @@ func TestVersionForTheOnlySize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with a real Halide")
 	}
-	source := filepath.Join(t.TempDir(), "rows_generator.cpp")
-	if err := os.WriteFile(source, []byte(`#include "Halide.h"
+	source := bridgetest.Source(t, `#include "Halide.h"
 class Rows : public Halide::Generator<Rows> {
 public:
     Input<Buffer<float, 2>> input{"input"};
@@ -108,9 +106,7 @@ public:
     }
 };
 HALIDE_REGISTER_GENERATOR(Rows, rows)
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`)
 	for path, only := range map[string]bool{source: true, "../../apps/sobel/sobel_generator.cpp": false} {
 		tu := served(t, bridge.Options{Path: path})
 		so := space.Defaults(2)
@@ -141,8 +137,7 @@ func TestPlainSchedulesHaveTheLoopsOfSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with a real Halide")
 	}
-	source := filepath.Join(t.TempDir(), "sums_generator.cpp")
-	if err := os.WriteFile(source, []byte(`#include "Halide.h"
+	source := bridgetest.Source(t, `#include "Halide.h"
 class Sums : public Halide::Generator<Sums> {
 public:
     Input<Buffer<float, 3>> input{"input"};
@@ -159,9 +154,7 @@ public:
     }
 };
 HALIDE_REGISTER_GENERATOR(Sums, sums)
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`)
 	tu := served(t, bridge.Options{Path: source})
 	sp := spacetest.New(t, tu.pipe, space.Defaults(2))
 	fused, err := schedule.Parse("sums.compute_root()\nsums.update(0).fuse(s, y, both)\nsums.update(0).split(both, bo, bi, 32, guard_with_if)\nsums.update(0).reorder(bi, r$x, bo)\n")

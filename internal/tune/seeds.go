@@ -107,17 +107,13 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 		limits.Time = share
 	}
 	if name == own {
-		bounded, cancel := context.WithTimeout(ctx, limits.Time)
-		defer cancel()
-		o, err := t.gen.Own(bounded)
-		if err != nil {
-			f.err = err
-			if bounded.Err() != nil && ctx.Err() == nil {
-				f.err = &bridge.LimitError{Limit: "time", Value: limits.Time.String()}
+		f.err = bridge.Within(ctx, limits.Time, func(ctx context.Context) error {
+			o, err := t.gen.Own(ctx)
+			if err == nil {
+				f.schedule, f.partial = o.Schedule, !o.Complete
 			}
-			return f
-		}
-		f.schedule, f.partial = o.Schedule, !o.Complete
+			return err
+		})
 		return f
 	}
 	dir, err := os.MkdirTemp(t.scratch, "seed-")

@@ -57,21 +57,12 @@ func (db *DB) Fastest(ctx context.Context, key string, n int) ([]Measurement, er
 // Failed are the hashes of the schedules of a workload that failed, when they were measured
 // or since.
 func (db *DB) Failed(ctx context.Context, key string) (map[string]bool, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT s.hash FROM measurements m JOIN schedules s ON s.id = m.schedule
-		WHERE m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.status NOT IN ('ok', 'infra_failed')`, key)
-	if err != nil {
-		return nil, db.explain(err)
-	}
-	defer rows.Close()
+	all, err := db.measurements(ctx, `m.workload = (SELECT id FROM workloads WHERE key = ?) AND m.status NOT IN ('ok', 'infra_failed')`, key)
 	out := map[string]bool{}
-	for rows.Next() {
-		var hash string
-		if err := rows.Scan(&hash); err != nil {
-			return nil, db.explain(err)
-		}
-		out[hash] = true
+	for _, m := range all {
+		out[m.Hash] = true
 	}
-	return out, db.explain(rows.Err())
+	return out, err
 }
 
 // fastest is Fastest of those that meet another condition; all where n is negative.

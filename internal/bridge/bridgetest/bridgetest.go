@@ -1,5 +1,5 @@
-// Package bridgetest lets tests see what they leave behind: processes that they did not
-// start themselves.
+// Package bridgetest lets tests write Generators and see what they leave behind: processes that
+// they did not start themselves.
 package bridgetest
 
 import (
@@ -39,4 +39,14 @@ func Settled(t testing.TB, done func() bool, otherwise func() string) {
 			return
 		}
 	}
+}
+
+// Source writes a Generator's source to a folder of the test's and returns its path.
+func Source(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test_generator.cpp")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
