@@ -233,8 +233,8 @@ func (b *bayesian) fitProcess(h *history, d data, rng *rand.Rand) (*gp.Model, no
 	return m, n, nil
 }
 
-// forestOptions are BaCO's of a forest surrogate, or scikit-optimize's where
-// failures are penalised as Ytopt does.
+// forestOptions are BaCO's of a forest surrogate, or close to scikit-optimize's where
+// failures are penalised as Ytopt does: its leaves hold 3, here what is split does.
 func (b *bayesian) forestOptions(h *history) forest.Options {
 	if h.opts.Feasibility.Penalty {
 		return forest.Options{Trees: 100, MaxFeatures: 1, Bootstrap: true, MinSplit: 3}

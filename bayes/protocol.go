@@ -57,9 +57,11 @@ type parameter struct {
 // from r and writes one JSON response a line to w, until the request "stop",
 // the end of r, or the end of ctx. A request that is wrong is answered with
 // "ok": false and an error, and changes nothing. The error returned is that of
-// reading, writing or ctx. When ctx ends while a read is under way, a goroutine
+// reading, writing or ctx. Where Serve ends while a read is under way, a goroutine
 // stays with r until that read returns.
 func Serve(ctx context.Context, s *Study, r io.Reader, w io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	lines := make(chan []byte)
 	ended := make(chan error, 1)
 	go func() {

@@ -4,9 +4,5 @@
 # search that nobody disturbed.
 set -u
 cd "$(dirname "$0")/.."
-if go test ./bayes -run 'KillAndResume' -count=1 -v; then
-    echo "holds: 20 of 20 kills survived in each of 2 stores, the trace as undisturbed"
-else
-    echo "does not hold: see above"
-    exit 1
-fi
+. claims/claim/figure_of_test.sh
+figure_of_test ./bayes TestKillAndResume

@@ -5,9 +5,5 @@
 # stays behind.
 set -u
 cd "$(dirname "$0")/.."
-if go test ./internal/bridge -run 'Fault' -count=1 -timeout 30m -v; then
-    echo "holds: every fault typed, under Halide 21 and 19"
-else
-    echo "does not hold: see above"
-    exit 1
-fi
+. claims/claim/figure_of_test.sh
+figure_of_test ./internal/bridge TestFaultsAreTyped -timeout 30m

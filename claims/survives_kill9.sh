@@ -4,10 +4,5 @@
 # file is left behind.
 set -u
 cd "$(dirname "$0")/.."
-rounds=${1:-20}
-if go test ./cmd/protuner -run 'Kill' -count=1 -timeout 60m -v -args -rounds "$rounds"; then
-    echo "holds: $rounds of $rounds kills survived"
-else
-    echo "does not hold: see above"
-    exit 1
-fi
+. claims/claim/figure_of_test.sh
+figure_of_test ./cmd/protuner TestKilledTunes -timeout 60m -args -rounds "${1:-20}"

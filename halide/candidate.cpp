@@ -151,7 +151,8 @@ private:
     }
 
     // Candidates are loaded by the runner, which has nothing of the Generator's program; that
-    // would lend its functions to the reference.
+    // would lend its functions to the reference. What else keeps a library from being loaded
+    // is the machine's.
     void expect_whole() {
         if (succeeds({session_.hello["runner"].as_string(), "--load", library()})) return;
         unlink(library().c_str());
@@ -160,6 +161,9 @@ private:
         for (std::string line; std::getline(log, line);) words = line;  // the last are the runner's
         const std::string of = library() + ": ";
         if (words.compare(0, of.size(), of) == 0) words.erase(0, of.size());
+        if (words.find("undefined symbol") == std::string::npos && words.find("symbol not found") == std::string::npos) {
+            throw Failure(status::infra_failed, "what was built cannot be loaded: " + words + "; set TMPDIR to a folder that programs can be loaded from");
+        }
         throw Failure(status::build_failed, "it cannot be measured, for what is measured is loaded without your program (" + words +
                                                 "): pipelines that call functions of your own (HalideExtern, define_extern) cannot be tuned");
     }

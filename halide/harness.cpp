@@ -203,7 +203,7 @@ Bench::Bench(void *library, EntryPoint entry, const DataSet &data) : library_(li
     file_bytes_ = (size_t)st.st_size;
     void *map = mmap(nullptr, file_bytes_, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
-    if (map == MAP_FAILED) throw Failure(status::infra_failed, "cannot map the data set " + data.path + ": " + strerror(errno));
+    if (map == MAP_FAILED) throw Failure(errno == ENOMEM ? status::out_of_memory : status::infra_failed, "cannot map the data set " + data.path + ": " + strerror(errno));
     file_ = (uint8_t *)map;
 
     size_t n = data.slots.size();

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +86,7 @@ private:
     std::deque<Json> pending_builds_, pending_runs_;
     int64_t running_ = -1;
     Json data_;
+    int64_t data_bytes_ = 0;
     bool ended_ = false;
 
     void tell(const Json &j) {
@@ -195,7 +197,9 @@ private:
         }
         // The reference keeps everything at root; what it needs is not the candidates' fault.
         if (memory_bytes_ > 0 && !reference) {
-            struct rlimit limit = {(rlim_t)memory_bytes_, (rlim_t)memory_bytes_};
+            // Inputs and outputs are mapped, and copied: what they take is not the candidates' fault either.
+            rlim_t bytes = (rlim_t)(memory_bytes_ + 2 * data_bytes_);
+            struct rlimit limit = {bytes, bytes};
             setrlimit(RLIMIT_AS, &limit);
         }
         struct rlimit no_core = {0, 0};
@@ -302,6 +306,8 @@ private:
         }
         if (type == "referenced" && child.reference && child.phase == Phase::Building) {
             data_ = message["data"];
+            struct stat st = {};
+            if (stat(data_["path"].as_string().c_str(), &st) == 0) data_bytes_ = st.st_size;
             Json copy = message;
             reap(child.id);
             tell(copy);

@@ -133,7 +133,7 @@ func (g *group) walk(x Point, rng *rand.Rand, biased bool) {
 			x[slot] = values[rng.Intn(len(values))]
 			k = n.find(x[slot])
 		} else {
-			u := rng.Float64() * n.count
+			u := rng.Float64() * n.cum[len(n.cum)-1]
 			k = min(sort.Search(len(n.cum), func(i int) bool { return n.cum[i] > u }), len(n.vals)-1)
 			if x[slot] = n.vals[k]; x[slot] == other {
 				values := g.expand(x, l, n)[len(n.vals)-1:]
@@ -230,8 +230,8 @@ func (g *group) search(x Point, rng *rand.Rand) error {
 		return false
 	}
 	if !down(0, open) {
-		return fmt.Errorf("%w: the tree of %s exceeds %d nodes and a search of %d steps found nothing",
-			ErrSparse, g.names(g.params), MaxNodes, searchSteps)
+		return fmt.Errorf("%w: the tree of %s is too large to build and a search of %d steps found nothing",
+			ErrSparse, g.names(g.params), searchSteps)
 	}
 	for _, lv := range g.levels {
 		o := g.s.offset[lv.param] + lv.pos

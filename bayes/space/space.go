@@ -268,7 +268,7 @@ func (s *Space) card(i int) float64 {
 }
 
 // Exact reports whether Sample is exactly uniform and Size exact: always,
-// unless the tree of a group would exceed MaxNodes.
+// unless the tree of a group would exceed MaxNodes, or take too long to build.
 func (s *Space) Exact() bool {
 	return !slices.ContainsFunc(s.groups, func(g *group) bool { return g.root == nil })
 }

@@ -605,6 +605,40 @@ func TestThousandParameters(t *testing.T) {
 	}
 }
 
+// TestUniformBeyondFloats: values of a group with more configurations than a float64 can hold
+// are drawn as evenly as those of one with few.
+func TestUniformBeyondFloats(t *testing.T) {
+	var params []space.Param
+	var cons []string
+	for i := range 800 {
+		params = append(params, powers(fmt.Sprintf("x%d", i), 1, 64))
+		if i > 0 {
+			cons = append(cons, fmt.Sprintf("x%d <= 32 * x%d", i-1, i)) // all but one of 49 pairs
+		}
+	}
+	s := mustNew(t, params, cons...)
+	if !s.Exact() || !math.IsInf(s.Size(), 1) {
+		t.Fatalf("%v configurations, exact %v", s.Size(), s.Exact())
+	}
+	rng := rand.New(rand.NewSource(1))
+	seen := map[float64]int{}
+	for range 700 {
+		x, err := s.Sample(rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[x[0]]++
+	}
+	if len(seen) != 7 {
+		t.Errorf("%d of 7 values were drawn: %v", len(seen), seen)
+	}
+	for v, n := range seen {
+		if n < 60 || n > 140 {
+			t.Errorf("%v was drawn %d times of 700", v, n)
+		}
+	}
+}
+
 func BenchmarkBuildSparse(b *testing.B) {
 	for range b.N {
 		sparse(b, bound)

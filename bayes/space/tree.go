@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/protuner/protuner/bayes/expr"
 )
 
@@ -30,10 +32,11 @@ type level struct {
 // node is a shared subtree. Without values it is free: every completion of the
 // levels below is feasible.
 type node struct {
-	count float64   // completions
+	count float64   // completions; +Inf where a float64 cannot hold so many
+	log   float64   // natural logarithm of them; of no meaning where there are none
 	vals  []float64 // feasible values of this level; the last may be other
 	kids  []*node   // per value
-	cum   []float64 // cumulative counts over vals
+	cum   []float64 // over vals, cumulative counts, or shares where those are infinite
 	named uint64    // on a permutation's level: elements that vals name
 }
 
@@ -372,16 +375,16 @@ func (a *partial) check(dst, open []int, param int) (left []int, ok bool) {
 // grow builds the tree, or leaves root nil and returns errTooLarge.
 func (g *group) grow() error {
 	g.free = make([]*node, len(g.levels)+1)
-	n := 1.0
+	n, log := 1.0, 0.0
 	g.free[len(g.levels)] = &node{count: 1}
 	for l := len(g.levels) - 1; l >= 0; l-- {
 		lv := g.levels[l]
+		values := float64(len(g.s.domain[lv.param]))
 		if p := &g.s.params[lv.param]; p.Type == Permutation {
-			n *= float64(p.Size - lv.pos)
-		} else {
-			n *= float64(len(g.s.domain[lv.param]))
+			values = float64(p.Size - lv.pos)
 		}
-		g.free[l] = &node{count: n}
+		n, log = n*values, log+math.Log(values)
+		g.free[l] = &node{count: n, log: log}
 	}
 	b := &builder{g: g, a: g.start(), memo: map[[16]byte]*node{}}
 	open := make([]int, 0, len(g.cons))
@@ -432,6 +435,7 @@ func (b *builder) node(l int, open []int) (*node, error) {
 	left := make([]int, 0, len(open))
 	values := b.a.choices(nil, lv)
 	others := 0.0
+	var logs []float64 // of what n.cum sums up
 	if b.g.s.params[lv.param].Type == Permutation {
 		values, others = split(values, named)
 	}
@@ -453,9 +457,20 @@ func (b *builder) node(l int, open []int) (*node, error) {
 			if kid.count > 0 {
 				n.count += times * kid.count
 				n.vals, n.kids, n.cum = append(n.vals, v), append(n.kids, kid), append(n.cum, n.count)
+				logs = append(logs, math.Log(times)+kid.log)
 			}
 		}
 		b.a.restore(lv, before)
+	}
+	if len(logs) > 0 {
+		n.log = floats.LogSumExp(logs)
+	}
+	if math.IsInf(n.count, 1) {
+		sum := 0.0
+		for k, log := range logs {
+			sum += math.Exp(log - n.log)
+			n.cum[k] = sum
+		}
 	}
 	b.memo[key] = n
 	return n, nil

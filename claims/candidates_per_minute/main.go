@@ -58,8 +58,7 @@ func one(ctx context.Context, name string) (shipped, mended float64) {
 	defer app.Server.Close()
 	list := app.Schedules(ctx, schedules, 1)
 	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock(), Threads: runtime.NumCPU()}
-	screener := &measure.Screener{Builder: local, Runner: local, Protocol: app.Protocol}
-	screener.SetBest(app.Ref.Time)
+	screener := measure.NewScreener(local, local, app.Protocol, app.Ref.Time)
 	loop := newLoop(ctx, app)
 	defer os.RemoveAll(loop.dir)
 	var took [3]time.Duration
@@ -115,8 +114,7 @@ type loop struct {
 }
 
 func newLoop(ctx context.Context, app *claim.App) *loop {
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
+	dir := claim.TempDir()
 	return &loop{app: app, dir: dir, rungen: claim.NewRunGen(ctx, app.Gen.Toolchain.Halide, dir)}
 }
 

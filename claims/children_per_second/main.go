@@ -136,9 +136,7 @@ var (
 
 // adams lets Adams2019 search and returns how many states it costed in what time.
 func (s *side) adams(ctx context.Context) (count int, took time.Duration, best float64) {
-	dir, err := os.MkdirTemp("", "claim-")
-	claim.Fail(err)
-	defer os.RemoveAll(dir)
+	dir := claim.TempDir()
 	cmd := exec.CommandContext(ctx, s.g.Binary, "-o", dir, "-g", s.g.Name, "-f", "x", "-n", "x", "-e", "schedule",
 		"-p", s.g.Toolchain.Halide.Plugins["adams2019"], "autoscheduler=Adams2019", "target=host",
 		fmt.Sprintf("autoscheduler.parallelism=%d", *cores), fmt.Sprintf("autoscheduler.beam_size=%d", *beam))
@@ -200,11 +198,7 @@ func (s *side) draw(rng *rand.Rand, long time.Duration) float64 {
 	var features []feature.Schedule
 	start := time.Now()
 	for n := 1.0; ; n++ {
-		state := s.sp.Start()
-		for a, ok := state.Sample(rng); ok; a, ok = state.Sample(rng) {
-			state = state.Next(a)
-		}
-		features = s.x.Features(state, features[:0])
+		features = s.x.Features(s.sp.Start().SampleDown(rng), features[:0])
 		s.m.Predict(features)
 		if took := time.Since(start); took >= long {
 			return n / took.Seconds()

@@ -147,5 +147,5 @@ func (a *App) Fresh(ctx context.Context, library string) measure.InFresh {
 	Fail(err)
 	return measure.Pinned(bridge.Fresh{
 		Runner: runner, Library: library, Function: a.Gen.Name, Data: a.Ref.Data, Threads: runtime.NumCPU(),
-	})
+	}, a.Ref.Time)
 }

@@ -96,7 +96,7 @@ func main() {
 	models := make([]search.Searcher, len(searches))
 	for i, name := range searches {
 		var err error
-		models[i], err = search.NewModel(name, nil)
+		models[i], err = search.NewSearcher(name, nil)
 		claim.Fail(err)
 	}
 	sums, high := make([]float64, len(searches)), make([]float64, len(searches))

@@ -78,7 +78,7 @@ type finder struct {
 // not searched for again.
 func (f *finder) find(ctx context.Context, change func(*search.MCTSOptions)) []found {
 	var options string
-	s, err := search.NewModel(f.base, func(o *search.MCTSOptions) {
+	s, err := search.NewSearcher(f.base, func(o *search.MCTSOptions) {
 		change(o)
 		options = fmt.Sprintf("%+v", *o)
 	})

@@ -38,11 +38,7 @@ func main() {
 				}
 				continue
 			}
-			s, rng := o.Space.Start(), rand.New(rand.NewSource(1))
-			for !s.Complete() {
-				a, _ := s.Sample(rng)
-				s = s.Next(a)
-			}
+			s := o.Space.Start().SampleDown(rand.New(rand.NewSource(1)))
 			var rows []feature.Schedule
 			r := testing.Benchmark(func(b *testing.B) {
 				b.ReportAllocs()

@@ -15,7 +15,7 @@ import (
 
 func main() {
 	evaluations := flag.Int64("evaluations", 4000, "evaluations a search")
-	names := flag.String("search", strings.Join(search.ModelNames(), ","), "searches")
+	names := flag.String("search", strings.Join(search.SearcherNames(), ","), "searches")
 	flag.Parse()
 	ctx := claim.Context()
 	same, all := 0, 0
@@ -23,12 +23,12 @@ func main() {
 		o, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, 2)
 		claim.Fail(err)
 		for _, name := range strings.Split(*names, ",") {
-			s, err := search.NewModel(name, nil)
+			s, err := search.NewSearcher(name, nil)
 			if search.Presets()[name].NeedsChoose {
 				continue // goes by times measured
 			}
 			if search.Presets()[name].RootTime > 0 {
-				s, err = search.NewModel(name, func(o *search.MCTSOptions) { o.RootTime = 0 })
+				s, err = search.NewSearcher(name, func(o *search.MCTSOptions) { o.RootTime = 0 })
 			}
 			claim.Fail(err)
 			first := ""

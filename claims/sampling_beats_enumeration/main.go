@@ -97,13 +97,7 @@ func (e *evaluator) compare() (drawn, listed float64) {
 	return counts[0] / took[0].Seconds(), counts[1] / took[1].Seconds()
 }
 
-func (e *evaluator) draw(rng *rand.Rand) {
-	s := e.sp.Start()
-	for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
-		s = s.Next(a)
-	}
-	e.cost(s)
-}
+func (e *evaluator) draw(rng *rand.Rand) { e.cost(e.sp.Start().SampleDown(rng)) }
 
 func (e *evaluator) enumerate(rng *rand.Rand) {
 	for s := e.sp.Start(); !s.Complete(); {

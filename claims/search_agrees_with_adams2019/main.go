@@ -52,8 +52,7 @@ func main() {
 		options := oracle.Defaults(version)
 		options.Include, options.Cores, options.Narrow, options.Memory = include, *cores, *narrow, *most
 		for _, g := range oracle.Named(generators, *only) {
-			dir, err := os.MkdirTemp("", "claim-")
-			claim.Fail(err)
+			dir := claim.TempDir()
 			o, err := oracle.Open(ctx, g.File, g.Name, dir, options)
 			if err != nil {
 				text, _, _ := strings.Cut(err.Error(), "\n")

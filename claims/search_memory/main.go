@@ -1,4 +1,4 @@
-// Claim: every search stays below 1 GB resident and has an answer, on every app and,
+// Claim: searches of each kind (-search) stay below 1 GB resident and have an answer, on every app and,
 // where a folder of Halide's source is given, on its apps, also when it goes on for
 // ten minutes. Each search is a process of its own; greedy and beam run to their end,
 // or are cut off after -cut, the others run for -time. What a search keeps is printed
@@ -78,7 +78,7 @@ func alone(source, name, version string, include []string, each, cut time.Durati
 	options.Include = include
 	o, err := oracle.Open(ctx, source, "", dir, options)
 	claim.Fail(err)
-	s, err := search.NewModel(name, nil)
+	s, err := search.NewSearcher(name, nil)
 	claim.Fail(err)
 	b := search.Budget{Time: each}
 	if name == "greedy" || name == "beam" {

@@ -91,8 +91,9 @@ func compare(ctx context.Context, name string) (ratios []float64, rank, span flo
 // that differ by less than the machine's noise.
 func spread(ctx context.Context, app *claim.App) []schedule.Schedule {
 	local := measure.Local{Server: app.Server, Lock: measure.NewHostLock(), Threads: runtime.NumCPU()}
-	screener := &measure.Screener{Builder: local, Runner: local, Protocol: app.Protocol}
-	screener.Protocol.GiveUp, screener.Protocol.Kill = 8, 12
+	protocol := app.Protocol
+	protocol.GiveUp, protocol.Kill = 8, 12
+	screener := measure.NewScreener(local, local, protocol, 0)
 	type timed struct {
 		s schedule.Schedule
 		d time.Duration

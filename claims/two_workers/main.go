@@ -28,7 +28,7 @@ func main() {
 	ctx := claim.Context()
 	o, err := problem.Open(ctx, claim.Source(*app), bridge.DefaultVersion, 2)
 	claim.Fail(err)
-	s, err := search.NewModel(*name, nil)
+	s, err := search.NewSearcher(*name, nil)
 	claim.Fail(err)
 	var ratios []float64
 	for seed := range *seeds {

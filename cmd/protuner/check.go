@@ -55,6 +55,9 @@ func (c *checkCmd) Run(g *globals) error {
 		if err != nil {
 			return schedule.Schedule{}, err
 		}
+		if a.partial {
+			return schedule.Schedule{}, badInputf("--schedule %s: directives cannot say all of it, and what they do not say cannot be checked; protuner tune --baseline own races it as it stands", c.Schedule)
+		}
 		out = checked{Generator: gen.Name, Schedule: a.schedule.HashString(), Algorithm: p.Algorithm, Named: a.named}
 		return a.schedule, nil
 	})

@@ -55,7 +55,7 @@ type stageShares struct {
 }
 
 func (c *explainCmd) Run(g *globals) error {
-	if c.Nest != "" || c.Schedule == "" {
+	if c.Schedule == "" {
 		return badInputf("name the schedule: --schedule own, or --schedule FILE.schedule.h")
 	}
 	gen, err := c.openGenerator(g)

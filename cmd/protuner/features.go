@@ -24,9 +24,14 @@ type scheduleFile struct {
 type scheduleFlags struct {
 	generatorFlags
 	scheduleFile
-	Nest        string `help:"The schedule as a loop nest instead, as HL_DEBUG_AUTOSCHEDULE=2 lets Adams2019 print it." placeholder:"FILE"`
-	Parallelism int    `help:"Cores (default: all processors)." placeholder:"N"`
-	JSON        bool   `name:"json" help:"Print as JSON."`
+	Parallelism int  `help:"Cores (default: all processors)." placeholder:"N"`
+	JSON        bool `name:"json" help:"Print as JSON."`
+}
+
+// nestFlags name a schedule that must be one of the space.
+type nestFlags struct {
+	scheduleFlags
+	Nest string `help:"The schedule as a loop nest instead, as HL_DEBUG_AUTOSCHEDULE=2 lets Adams2019 print it." placeholder:"FILE"`
 }
 
 // featured is a schedule with its features.
@@ -69,9 +74,12 @@ func newSpace(p *pipeline.Pipeline, o space.Options) (*space.Space, error) {
 }
 
 // load describes the Generator and imports the schedule.
-func (c *scheduleFlags) load(g *globals) (*featured, error) {
+func (c *nestFlags) load(g *globals) (*featured, error) {
 	if (c.Schedule == "") == (c.Nest == "") {
 		return nil, badInputf("name one schedule: --schedule FILE.schedule.h, or --nest FILE with a loop nest")
+	}
+	if err := readable(c.Nest); err != nil {
+		return nil, err
 	}
 	gen, err := c.openGenerator(g)
 	if err != nil {
@@ -118,10 +126,8 @@ func (c *scheduleFlags) openGenerator(g *globals) (*bridge.Generator, error) {
 	case c.Parallelism == 0:
 		c.Parallelism = runtime.NumCPU()
 	}
-	for _, file := range []string{c.Schedule, c.Nest} {
-		if err := readable(file); err != nil {
-			return nil, err
-		}
+	if err := readable(c.Schedule); err != nil {
+		return nil, err
 	}
 	o, err := c.options()
 	if err != nil {
@@ -145,7 +151,7 @@ func readable(file string) error {
 	return nil
 }
 
-func (c *scheduleFlags) loadNest(g *globals, gen *bridge.Generator) (*featured, error) {
+func (c *nestFlags) loadNest(g *globals, gen *bridge.Generator) (*featured, error) {
 	text, err := os.ReadFile(c.Nest)
 	if err != nil {
 		return nil, &badInput{err}
@@ -176,6 +182,7 @@ func (c *scheduleFlags) searched(p *pipeline.Pipeline) (*space.Space, error) {
 type asked struct {
 	schedule  schedule.Schedule
 	named     bool               // its file says that it was found for this algorithm
+	partial   bool               // directives cannot say all of the Generator's own
 	decisions string             // that led to it, as its file has them; mostly empty
 	bound     schedule.Binding   // the pipeline it is of
 	pipe      *pipeline.Pipeline // the same; from read on with the Funcs that the schedule makes
@@ -241,7 +248,7 @@ func (c *scheduleFile) ask(g *globals, gen *bridge.Generator, p *pipeline.Pipeli
 		for _, note := range own.Notes {
 			fmt.Fprintf(os.Stderr, "protuner: the Generator's schedule: %s\n", note)
 		}
-		a.schedule = own.Schedule
+		a.schedule, a.partial = own.Schedule, !own.Complete
 		return a, nil
 	}
 	text, err := os.ReadFile(c.Schedule)
@@ -267,7 +274,7 @@ func (c *scheduleFile) ask(g *globals, gen *bridge.Generator, p *pipeline.Pipeli
 }
 
 type featuresCmd struct {
-	scheduleFlags
+	nestFlags
 	Out string `short:"o" help:"Write a .featurization, as Halide's tools read it." placeholder:"FILE"`
 }
 

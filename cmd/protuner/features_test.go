@@ -14,7 +14,6 @@ import (
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
-	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
 )
 
@@ -120,7 +119,7 @@ func TestFilesSayWhatWasDecided(t *testing.T) {
 		rng := rand.New(rand.NewSource(1))
 		tried, taken := 0, 0
 		for range 20 {
-			s := search.Start(sp).(*search.StateNode).SampleDown(rng).(*search.StateNode).State()
+			s := sp.Start().SampleDown(rng)
 			f := rng.Intn(len(p.Funcs))
 			if p.Funcs[f].Input || len(p.Funcs[f].Args) < 2 {
 				continue

@@ -93,6 +93,7 @@ func TestKilledTunes(t *testing.T) {
 	execute(t, dir, "tune", small, "--trials", "1", "--budget", "1m", "--seeds", "none", "--baseline", "none", "--db", filepath.Join(dir, "warm.db"))
 
 	before := snapshot(t, path)
+	kills := 0
 	// More rounds where all so far were killed before anything was measured, which shows little.
 	for round := 0; round < *killRounds || len(before) == 0 && round < 5**killRounds; round++ {
 		// Few trials, so that some are killed in the races at the end.
@@ -103,6 +104,7 @@ func TestKilledTunes(t *testing.T) {
 		time.Sleep(time.Duration(rng.Intn(12000)) * time.Millisecond)
 		_ = cmd.Process.Signal(syscall.SIGKILL)
 		_ = cmd.Wait()
+		kills++
 		bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 0 }, func() string { return fmt.Sprintf("processes live on: %v", bridgetest.Marked(dir)) })
 		bridgetest.Settled(t, func() bool { return len(unswept(dir)) == 0 }, func() string { return fmt.Sprintf("left behind: %v", unswept(dir)) })
 		after := snapshot(t, path)
@@ -124,6 +126,7 @@ func TestKilledTunes(t *testing.T) {
 	if left := leftBehind(dir); len(left) > 0 {
 		t.Errorf("left behind by a run that ended: %v", left)
 	}
+	t.Logf("figure: %d of %d kills survived, %d schedules measured between them", kills, kills, len(before))
 }
 
 // TestOneInterruptEnds: verbs that keep nothing of what they are at end by the first Ctrl-C,

@@ -17,7 +17,7 @@ import (
 )
 
 type predictCmd struct {
-	scheduleFlags
+	nestFlags
 	Weights string `help:"A .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	Explain bool   `help:"Show the loop nest with each stage's cost and the terms it comes from."`
 }

@@ -21,7 +21,7 @@ type generatorFlags struct {
 	Name      string   `short:"g" help:"Registered name; may be left out where the program has one Generator." placeholder:"NAME"`
 	Include   []string `short:"I" help:"Folders of headers, for a .cpp." placeholder:"DIR" sep:"none"`
 	Define    []string `short:"D" help:"Macros, for a .cpp." placeholder:"MACRO" sep:"none"`
-	Halide    string   `help:"A Halide installation (default: PROTUNER_HALIDE, Halide_ROOT, the usual places)." placeholder:"DIR"`
+	Halide    string   `help:"A Halide installation (default: the one a built Generator is linked against, PROTUNER_HALIDE, Halide_ROOT, the usual places)." placeholder:"DIR"`
 }
 
 func (f generatorFlags) options() (bridge.Options, error) {
@@ -81,6 +81,7 @@ type tuneCmd struct {
 	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
 	BaselineTime   time.Duration `help:"Limit on making each baseline, and each seed where that is less than an eighth of the budget." default:"2m"`
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline or seed, in MiB." default:"6144" placeholder:"MIB"`
+	Memory         int64         `help:"Limit on the address space of each schedule that is measured, besides its inputs and outputs, in MiB." default:"8192" placeholder:"MIB"`
 	workFlags
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }
@@ -96,6 +97,7 @@ func (c *tuneCmd) Run(g *globals) error {
 	o.Out, o.Function, o.Emit = c.Out, c.Function, c.Emit
 	c.set(&o)
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
+	o.CandidateMemory = c.Memory << 20
 	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
 	if o.Weights != "" && slices.Contains(search.Names(), o.Search) {
 		return badInputf("--weights %s: the search %s does not ask the cost model; leave them out, or choose another --search", o.Weights, o.Search)
@@ -103,13 +105,11 @@ func (c *tuneCmd) Run(g *globals) error {
 	screen := report.NewProgress(os.Stderr)
 	r, err := tune.Run(g.ctx, o, screen.Events(), g.stopping())
 	screen.Close()
-	if err != nil && (!errors.Is(err, tune.ErrInterrupted) || r == nil || r.Hash == "") {
+	if err != nil && (!errors.Is(err, tune.ErrInterrupted) && !errors.Is(err, tune.ErrUnkept) || r == nil || r.Hash == "") {
 		return err
 	}
 	if r.Out != "" {
-		if writeErr := report.Write(r); writeErr != nil {
-			return writeErr
-		}
+		err = errors.Join(err, report.Write(r))
 	}
 	if c.JSON {
 		out := json.NewEncoder(os.Stdout)

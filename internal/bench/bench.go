@@ -7,12 +7,9 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -197,10 +194,10 @@ type Entry struct {
 
 func newManifest(o Options, h *bridge.Halide, ps []*part, methods []method, profile, command string) Manifest {
 	m := Manifest{
-		Options: o, Profile: profile, Command: command, Program: program(), CPU: tune.CPUModel(),
+		Options: o, Profile: profile, Command: command, Program: tune.Program(), CPU: tune.CPUModel(),
 		Host:     fmt.Sprintf("%d processors", runtime.NumCPU()),
-		Governor: firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-		SMT:      firstLine("/sys/devices/system/cpu/smt/active"), Halide: h.Version,
+		Governor: tune.Governor(),
+		SMT:      tune.SMT(), Halide: h.Version,
 	}
 	for _, p := range ps {
 		m.Parts = append(m.Parts, Part{p.app, p.name, p.times, p.source})
@@ -222,30 +219,6 @@ func (m Manifest) changed(n Manifest) (apps []string) {
 		}
 	}
 	return apps
-}
-
-// program is the version that was built: the commit where it is known.
-func program() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += " " + s.Value
-		}
-		if s.Key == "vcs.modified" && s.Value == "true" {
-			version += " changed"
-		}
-	}
-	return strings.TrimSpace(version)
-}
-
-func firstLine(path string) string {
-	text, _ := os.ReadFile(path)
-	line, _, _ := strings.Cut(string(text), "\n")
-	return line
 }
 
 // DBFile is the database in a run's folder.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand"
 	"slices"
 	"time"
 
@@ -100,20 +99,12 @@ func compared(a, b *Stored, p Part, method string) (Pair, bool) {
 	label := (&part{app: p.App, name: p.Name}).label()
 	pair := Pair{Part: label, Method: method, A: measure.Median(la), B: measure.Median(lb), P: MannWhitney(la, lb), Same: ta != "" && ta == tb}
 	rng := tune.Stream(1, "bench/compare/"+label+"/"+method)
-	pair.draws = make([]float64, resamplings)
+	pair.draws = make([]float64, measure.Resamplings)
 	for i := range pair.draws {
-		pair.draws[i] = measure.Median(resample(rng, la)) / measure.Median(resample(rng, lb))
+		pair.draws[i] = measure.ResampledMedian(rng, la) / measure.ResampledMedian(rng, lb)
 	}
-	pair.Ratio = *percentiles(pair.A/pair.B, pair.draws)
+	pair.Ratio = measure.PercentileInterval(pair.A/pair.B, pair.draws, measure.Confidence)
 	return pair, true
-}
-
-func resample(rng *rand.Rand, xs []float64) []float64 {
-	out := make([]float64, len(xs))
-	for i := range out {
-		out[i] = xs[rng.Intn(len(xs))]
-	}
-	return out
 }
 
 // lapsOfBest are those of the fastest of a method's seeds, in seconds, and the text of
@@ -125,7 +116,7 @@ func (s *Stored) lapsOfBest(p Part, method string) (out []float64, text string) 
 			continue
 		}
 		all, _ := laps(s.race(p), method, e.Repeat)
-		if d := fastest(all); d > 0 && (best == nil || d < fastest(best)) {
+		if d := measure.Fastest(all); d > 0 && (best == nil || d < measure.Fastest(best)) {
 			best, text = all, e.Schedule
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	modelDepth = 2
 )
 
-// plan is a search guided by the model: one of search.NewModel's names, with a change.
+// plan is a search guided by the model: one of search.NewSearcher's names, with a change.
 type plan struct {
 	name   string
 	change func(*search.MCTSOptions)
@@ -38,29 +38,18 @@ func planned(name string) (plan, error) {
 // measures says whether it times schedules inside its trees.
 func (p plan) measures() bool { return search.Measures(p.name) }
 
-// tree says whether its options are those of a tree search.
-func (p plan) tree() bool {
-	_, err := search.NewModel(p.name, func(o *search.MCTSOptions) {
-		if o.NeedsChoose {
-			o.Choose = chooseNothing
-		}
-	})
-	return err == nil
-}
-
 func chooseNothing(context.Context, []search.Solution) (int, error) { return 0, nil }
 
-// searcher makes it; the time for a root is divided. measured picks among the trees'
-// best where that is done by measuring; nil will do otherwise. options, where it is a
-// tree search, are what it came to.
+// searcher makes it; the time for a root is divided. choose picks among the trees'
+// best where that is done by measuring; nil will do otherwise.
 func (p plan) searcher(divide float64, choose func(context.Context, []search.Solution) (int, error)) (search.Searcher, error) {
 	if choose == nil {
 		choose = chooseNothing
 	}
-	if !p.tree() {
-		return search.NewModel(p.name, nil)
+	if _, tree := search.TreeOptions(p.name); !tree {
+		return search.NewSearcher(p.name, nil)
 	}
-	return search.NewModel(p.name, func(o *search.MCTSOptions) {
+	return search.NewSearcher(p.name, func(o *search.MCTSOptions) {
 		p.configure(o, divide)
 		if o.NeedsChoose {
 			o.Choose = choose
@@ -76,16 +65,12 @@ func (p plan) configure(o *search.MCTSOptions, divide float64) {
 }
 
 // options of a tree search, and whether it is one.
-func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
-	if !p.tree() {
-		return o, false
+func (p plan) options(divide float64) (o search.MCTSOptions, tree bool) {
+	o, tree = search.TreeOptions(p.name)
+	if tree {
+		p.configure(&o, divide)
 	}
-	_, _ = search.NewModel(p.name, func(have *search.MCTSOptions) {
-		p.configure(have, divide)
-		have.Choose = chooseNothing
-		o = *have
-	})
-	return o, true
+	return o, tree
 }
 
 // predicted asks only the model, as `tune --measure=false` does; ProTuner's cost+real
@@ -95,7 +80,7 @@ func (p plan) options(divide float64) (o search.MCTSOptions, ok bool) {
 // and beam end by themselves or at the peers' limit; all others take the budget. The space
 // is Adams et al.'s.
 func predicted(p plan) method {
-	return method{random: p.name != "beam" && p.name != "greedy", alone: true, make: func(ctx context.Context, j *job) (*made, error) {
+	return method{random: !p.ends(), alone: true, make: func(ctx context.Context, j *job) (*made, error) {
 		timer := j.stage.timer()
 		timer.Limit = j.limits.Time
 		s, err := p.searcher(j.o.Divide, timer.Choose)

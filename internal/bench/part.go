@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/tune"
-	"github.com/protuner/protuner/internal/tunedb"
 )
 
 // What bounds each candidate and each lap.
@@ -37,7 +35,6 @@ type stage struct {
 	modelErr error
 	server   *bridge.Server
 	ref      *bridge.Reference
-	inputs   []bridge.Input
 	runner   string
 	protocol measure.Protocol
 	threads  int
@@ -68,12 +65,13 @@ func openStage(ctx context.Context, p *part, o Options) (s *stage, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.inputs, err = measure.Inputs(s.pipe, nil, inputSeed, scratch); err != nil {
+	inputs, err := measure.Inputs(s.pipe, nil, inputSeed, scratch)
+	if err != nil {
 		bridge.RemoveScratch(scratch)
 		return nil, err
 	}
 	s.server, err = s.gen.Serve(ctx, bridge.ServerOptions{
-		MemoryBytes: candidateMemory, BuildTime: candidateBuild, Inputs: s.inputs, CPUs: measure.PhysicalCPUs(o.Threads), Scratch: scratch,
+		MemoryBytes: candidateMemory, BuildTime: candidateBuild, Inputs: inputs, CPUs: measure.PhysicalCPUs(o.Threads), Scratch: scratch,
 	})
 	if err != nil {
 		return nil, &unopened{"its fork server does not start", err}
@@ -130,16 +128,14 @@ func (s *stage) costOf(ctx context.Context, what schedule.Schedule) float64 {
 // screener times schedules one after the other, builds beside each other.
 func (s *stage) screener() *measure.Screener {
 	local := measure.Local{Server: s.server, Lock: measure.NewHostLock(), Threads: s.threads}
-	out := &measure.Screener{Builder: local, Runner: local, Protocol: s.protocol}
-	out.SetBest(s.ref.Time)
-	return out
+	return measure.NewScreener(local, local, s.protocol, s.ref.Time)
 }
 
 // fresh is a racer that starts a library anew for every lap.
 func (s *stage) fresh(library string, lenient bool) measure.InFresh {
 	return measure.Pinned(bridge.Fresh{
 		Runner: s.runner, Library: library, Function: s.gen.Name, Data: s.ref.Data, Threads: s.threads, Memory: candidateMemory, Lenient: lenient,
-	})
+	}, s.ref.Time)
 }
 
 // apply builds a schedule ahead of time in a folder.
@@ -149,27 +145,6 @@ func (s *stage) apply(ctx context.Context, what schedule.Schedule, dir string) e
 		return err
 	}
 	return s.gen.Apply(ctx, what, source, bridge.Emission{Dir: dir, Function: s.gen.Name, Outputs: []string{"static_library", "c_header", "schedule"}})
-}
-
-// workload says what was timed.
-func (s *stage) workload() tunedb.Workload {
-	w := tunedb.Workload{
-		Algorithm: s.pipe.Algorithm, Generator: s.gen.Name, Halide: s.gen.Toolchain.Halide.Version, Target: s.pipe.Target,
-		Host: tune.CPUModel(), Threads: s.threads, Protocol: measure.ProtocolVersion,
-	}
-	for _, p := range s.gen.Params {
-		w.Params = append(w.Params, p.Name+"="+p.Value)
-	}
-	slices.Sort(w.Params)
-	for _, f := range s.pipe.Funcs {
-		if f.Output {
-			w.Estimates = append(w.Estimates, fmt.Sprintf("%s %v", f.Name, f.Estimate))
-		}
-	}
-	for _, in := range s.inputs {
-		w.Inputs = append(w.Inputs, fmt.Sprintf("%s=%s %v", in.Name, in.Fill, in.Extents))
-	}
-	return w
 }
 
 // unopened says why a part cannot be opened, whoever schedules it.
@@ -231,11 +206,8 @@ func failure(err error) (measure.Status, string) {
 	case errors.As(err, &limit):
 		return measure.TimedOut, limit.Error()
 	case errors.As(err, &candidate):
-		s, parseErr := measure.ParseStatus(candidate.Status)
-		if parseErr != nil || s == measure.Invalid || s == measure.OK {
-			s = measure.InfraFailed
-		}
-		return s, candidate.Message
+		status, _ := measure.StatusOf(candidate)
+		return status, candidate.Message // also of bad input, which is no Status: its words say all
 	case errors.As(err, &shut) && errors.As(err, &generator):
 		return measure.BuildFailed, shut.what + ": " + generator.Line()
 	case errors.As(err, &generator):

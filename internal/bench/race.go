@@ -114,8 +114,8 @@ func (r *runner) lap(ctx context.Context, s *stage, entries []tunedb.BenchEntry)
 
 func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.BenchRace {
 	out := tunedb.BenchRace{
-		App: s.part.app, Part: s.part.name, Times: s.part.times, Workload: s.workload(), Sentinel: race.Sentinel,
-		Rounds: race.Rounds, Thrown: race.Thrown, Load: firstLine("/proc/loadavg"), Taken: time.Now(),
+		App: s.part.app, Part: s.part.name, Times: s.part.times, Sentinel: race.Sentinel,
+		Rounds: race.Rounds, Thrown: race.Thrown, Load: tune.Load(), Taken: time.Now(),
 	}
 	for i, e := range entries {
 		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: slices.Clone(race.Lanes[i].Laps)}

@@ -96,14 +96,3 @@ func laps(r *tunedb.BenchRace, method string, repeat int) (all []time.Duration, 
 	}
 	return nil, nil
 }
-
-// fastest lap, 0 where there is none.
-func fastest(all []time.Duration) time.Duration {
-	var best time.Duration
-	for _, d := range all {
-		if d > 0 && (best == 0 || d < best) {
-			best = d
-		}
-	}
-	return best
-}

@@ -67,12 +67,6 @@ type Mean struct {
 	Ratio  *measure.Interval `json:"ratio,omitempty"`
 }
 
-// resamplings behind each interval.
-const resamplings = 2000
-
-// confidence of all intervals.
-const confidence = 0.95
-
 // Summarise compares everything with one method; empty stands for the first.
 func (s *Stored) Summarise(against string) (*Summary, error) {
 	out := &Summary{Against: against}
@@ -132,9 +126,9 @@ type standing struct {
 	note    string
 }
 
-func (s *Stored) standing(p Part, e Entry, c *Cell) standing {
-	var out standing
-	cost := 0.0
+// standing adds to the cell what all seeds took, and gives besides the fastest the least
+// cost of a seed's schedule by the model, in milliseconds, and whether any has one.
+func (s *Stored) standing(p Part, e Entry, c *Cell) (out standing, cost float64, known bool) {
 	for k := 1; k <= e.Repeats; k++ {
 		row := s.entry(p, e.Method, k)
 		if row == nil {
@@ -145,15 +139,15 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) standing {
 		c.Evaluations += row.Evaluations
 		c.Roots += row.Roots
 		c.Greedy += row.Greedy
-		if row.Cost > 0 && (cost == 0 || row.Cost < cost) {
-			cost = row.Cost
+		if row.Cost > 0 && (!known || row.Cost < cost) {
+			cost, known = row.Cost, true
 		}
 		all, failed := laps(s.race(p), e.Method, k)
 		status, message := row.Status, row.Message
 		if failed != nil {
 			status, message = cmp.Or(failed.Status, measure.Crashed.String()), "in the race: "+failed.Failure
 		}
-		best := fastest(all)
+		best := measure.Fastest(all)
 		switch {
 		case best > 0 && (out.best == 0 || best < out.best):
 			out = standing{laps: all, best: best, status: status, note: row.Note}
@@ -163,11 +157,7 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) standing {
 			out.message = message
 		}
 	}
-	if cost == 0 {
-		c.Cost = math.NaN()
-	}
-	c.Cost += cost * float64(p.Times)
-	return out
+	return out, cost, known
 }
 
 // row compares the methods on one application.
@@ -178,8 +168,10 @@ func (s *Stored) row(app string, sum *Summary) Row {
 	for i, e := range s.Manifest.Entries {
 		c := &r.Cells[i]
 		c.Method, c.Status = e.Method, measure.OK.String()
+		total, whole := 0.0, true // the parts' costs, and whether each has one
 		for _, p := range ps {
-			st := s.standing(p, e, c)
+			st, cost, known := s.standing(p, e, c)
+			total, whole = total+cost*float64(p.Times), whole && known
 			all[i] = append(all[i], st)
 			if st.note != "" {
 				c.Note = joined(c.Note, st.note)
@@ -203,8 +195,8 @@ func (s *Stored) row(app string, sum *Summary) Row {
 			}
 			sum.Missing = append(sum.Missing, fmt.Sprintf("%s by %s: %s", app, e.Method, where))
 		}
-		if math.IsNaN(c.Cost) {
-			c.Cost = 0
+		if whole {
+			c.Cost = total
 		}
 	}
 	base := slices.Index(sum.Methods, sum.Against)
@@ -212,8 +204,8 @@ func (s *Stored) row(app string, sum *Summary) Row {
 		c := &r.Cells[i]
 		if c.Seconds > 0 && r.Cells[base].Seconds > 0 {
 			c.compare(s.rng("ratio/"+app+"/"+c.Method), ps, all[i], all[base])
-			c.Minima = c.Seconds / r.Cells[base].Seconds
-			c.Inconclusive = (c.Ratio.Value-1)*(c.Minima-1) < 0 && (c.Ratio.Low-1)*(c.Ratio.High-1) > 0
+			v := measure.NewVerdict(*c.Ratio, c.Seconds/r.Cells[base].Seconds)
+			c.Minima, c.Inconclusive = v.Minima, v.Inconclusive
 		}
 	}
 	for i, p := range ps {
@@ -237,7 +229,7 @@ func (s *Stored) rng(name string) *rand.Rand {
 func (c *Cell) compare(rng *rand.Rand, ps []Part, mine, base []standing) {
 	var groups []group
 	for i, p := range ps {
-		groups = append(groups, group{float64(p.Times) * base[i].best.Seconds(), paired(mine[i].laps, base[i].laps)})
+		groups = append(groups, group{float64(p.Times) * base[i].best.Seconds(), measure.PairedRatios(mine[i].laps, base[i].laps)})
 	}
 	c.Ratio, c.draws = weighed(rng, groups)
 }
@@ -246,17 +238,6 @@ func (c *Cell) compare(rng *rand.Rand, ps []Part, mine, base []standing) {
 type group struct {
 	weight float64
 	ratios []float64
-}
-
-// paired ratios of two lanes, over the rounds that have both.
-func paired(a, b []time.Duration) []float64 {
-	var out []float64
-	for k := range min(len(a), len(b)) {
-		if a[k] > 0 && b[k] > 0 {
-			out = append(out, float64(a[k])/float64(b[k]))
-		}
-	}
-	return out
 }
 
 // weighed is the weighted mean of the groups' medians with its percentile bootstrap
@@ -270,33 +251,22 @@ func weighed(rng *rand.Rand, groups []group) (*measure.Interval, []float64) {
 		}
 		total += g.weight
 	}
-	value, draws := 0.0, make([]float64, resamplings)
+	value, draws := 0.0, make([]float64, measure.Resamplings)
 	for _, g := range groups {
 		value += g.weight / total * measure.Median(g.ratios)
-		draw := make([]float64, len(g.ratios))
 		for i := range draws {
-			for k := range draw {
-				draw[k] = g.ratios[rng.Intn(len(g.ratios))]
-			}
-			draws[i] += g.weight / total * measure.Median(draw)
+			draws[i] += g.weight / total * measure.ResampledMedian(rng, g.ratios)
 		}
 	}
-	return percentiles(value, draws), draws
-}
-
-// percentiles is a value with the interval that its resamplings span.
-func percentiles(value float64, draws []float64) *measure.Interval {
-	sorted := slices.Sorted(slices.Values(draws))
-	at := func(q float64) float64 { return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)] }
-	tail := (1 - confidence) / 2
-	return &measure.Interval{Value: value, Low: at(tail), High: at(1 - tail)}
+	interval := measure.PercentileInterval(value, draws, measure.Confidence)
+	return &interval, draws
 }
 
 // mean is geometric, over those that have a ratio: applications, or pairs of two runs.
 // Its interval says how well these were measured, not what others would give.
 func mean[T any](method string, rows []T, of func(*T) (*measure.Interval, []float64)) Mean {
 	m := Mean{Method: method}
-	sum, draws := 0.0, make([]float64, resamplings)
+	sum, draws := 0.0, make([]float64, measure.Resamplings)
 	for i := range rows {
 		ratio, drawn := of(&rows[i])
 		if ratio == nil {
@@ -314,7 +284,8 @@ func mean[T any](method string, rows []T, of func(*T) (*measure.Interval, []floa
 	for k := range draws {
 		draws[k] = math.Exp(draws[k] / float64(m.Apps))
 	}
-	m.Ratio = percentiles(math.Exp(sum/float64(m.Apps)), draws)
+	interval := measure.PercentileInterval(math.Exp(sum/float64(m.Apps)), draws, measure.Confidence)
+	m.Ratio = &interval
 	return m
 }
 
@@ -327,7 +298,7 @@ func (s *Stored) floor(out *Summary) {
 		for _, p := range s.partsOf(r.App) {
 			if race := s.race(p); race != nil && len(race.Lanes) > 0 {
 				first := race.Lanes[0].Laps
-				groups = append(groups, group{float64(p.Times) * fastest(first).Seconds(), measure.AgainstItself(first, race.Sentinel)})
+				groups = append(groups, group{float64(p.Times) * measure.Fastest(first).Seconds(), measure.AgainstItself(first, race.Sentinel)})
 			}
 		}
 		if len(groups) < r.Parts {

@@ -383,6 +383,34 @@ func TestNamedInstallationsComeInOrder(t *testing.T) {
 	}
 }
 
+// TestFlagsOfCXXCount: CXX may name what starts the compiler, and its flags come after ours, of
+// which the last of a kind counts.
+func TestFlagsOfCXXCount(t *testing.T) {
+	tools, source := fakeTools(t)
+	log := filepath.Join(t.TempDir(), "log")
+	logging := filepath.Join(t.TempDir(), "logging")
+	if err := os.WriteFile(logging, []byte("#!/bin/sh\necho \"$@\" >>"+log+"\nexec "+tools.Compiler+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CXX", "env "+logging+" -std=c++20 -O0")
+	tools, err := NewToolchain(tools.Halide, Cache{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tools.GeneratorBinary(t.Context(), source, nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	last := lines[len(lines)-1]
+	if ours := strings.Index(last, "-std=c++17"); ours < 0 || strings.Index(last, "-std=c++20") < ours || strings.Index(last, "-O0") < strings.Index(last, "-O1") {
+		t.Errorf("compiled with %s", last)
+	}
+}
+
 func TestToolchainNamesWhatIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("CXX", "")

@@ -23,10 +23,11 @@ const lockPoll = 50 * time.Millisecond
 // Toolchain compiles against one Halide and keeps what it made.
 type Toolchain struct {
 	Halide   *Halide
-	Compiler string // path of the C++ compiler, or of what starts it
+	Compiler string // path of the C++ compiler, or of what starts it, as ccache does
 	Linker   string // path of the linker that links candidates
 	Cache    Cache
-	flags    []string // that CXX names behind the compiler
+	starts   []string // what CXX names behind that before any flag: the compiler that it starts
+	flags    []string // that CXX names behind the compiler; they come last, and so count
 	identity string   // of the compiler: its version line
 }
 
@@ -38,7 +39,12 @@ func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 	compilers := []string{"g++", "clang++"}
 	named := strings.Fields(os.Getenv("CXX"))
 	if len(named) > 0 {
-		compilers, t.flags = named[:1], named[1:]
+		first := slices.IndexFunc(named, func(word string) bool { return strings.HasPrefix(word, "-") })
+		if first < 0 {
+			first = len(named)
+		}
+		first = max(first, 1)
+		compilers, t.starts, t.flags = named[:1], named[1:first], named[first:]
 	}
 	for _, c := range compilers {
 		if p, err := exec.LookPath(c); err == nil {
@@ -52,7 +58,7 @@ func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 	case t.Compiler == "":
 		return nil, &MissingError{What: "C++ compiler", Why: "neither g++ nor clang++ was found", Mend: mend}
 	}
-	out, err := exec.Command(t.Compiler, append(slices.Clone(t.flags), "--version")...).Output()
+	out, err := exec.Command(t.Compiler, slices.Concat(t.starts, t.flags, []string{"--version"})...).Output()
 	if err != nil {
 		return nil, &MissingError{What: "C++ compiler", Why: fmt.Sprintf("%s does not run: %v", t.Compiler, err), Mend: mend}
 	}
@@ -76,7 +82,7 @@ func (e *CompileError) Error() string {
 
 // compile makes the file out; what the compiler keeps for itself meanwhile is beside it.
 func (t *Toolchain) compile(ctx context.Context, what, out string, args ...string) error {
-	cmd := exec.Command(t.Compiler, slices.Concat(t.flags, args, []string{"-o", out})...)
+	cmd := exec.Command(t.Compiler, slices.Concat(t.starts, args, t.flags, []string{"-o", out})...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(out))
 	var words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &words, &words
@@ -234,9 +240,10 @@ func (t *Toolchain) Runtime(ctx context.Context, generator, target string) (stri
 	target = strings.ReplaceAll(target, "-strict_float", "")
 	name := "runtime-" + key(t.Halide.build(), t.Halide.Root, target, hostIdentity())
 	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
-		cmd := exec.CommandContext(ctx, generator, "-r", "runtime", "-e", "static_library", "-o", dir, "target="+target)
-		cmd.Env = t.environ()
-		if words, err := cmd.CombinedOutput(); err != nil {
+		words := new(tail)
+		cmd := exec.Command(generator, "-r", "runtime", "-e", "static_library", "-o", dir, "target="+target)
+		cmd.Env, cmd.Stdout, cmd.Stderr = t.environ(), words, words
+		if err := runLimited(ctx, cmd, Limits{}); err != nil {
 			return fmt.Errorf("%s cannot write Halide's runtime for %s: %w\n%s", generator, target, err, words)
 		}
 		return nil

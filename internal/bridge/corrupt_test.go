@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +64,7 @@ func TestCorruptedResultsAreCaught(t *testing.T) {
 		{"19.0.0", appSource("harris"), "harris"},  // float, at a real size
 	}
 	injected := 0
+	var caught atomic.Int64
 	for _, g := range generators {
 		t.Run(g.name+g.version, func(t *testing.T) {
 			s, p, _ := serveGenerator(t, g.version, g.source, g.name, Options{Faults: true}, ServerOptions{})
@@ -85,7 +87,9 @@ func TestCorruptedResultsAreCaught(t *testing.T) {
 						var f *Failure
 						if !errors.As(err, &f) || f.Status != "wrong_output" {
 							t.Errorf("%s: got %v, want wrong_output", fault, err)
+							return
 						}
+						caught.Add(1)
 					})
 				}
 			}
@@ -94,6 +98,7 @@ func TestCorruptedResultsAreCaught(t *testing.T) {
 	if want := 100; injected != want && !t.Failed() && !testing.Short() {
 		t.Errorf("%d were spoilt, want %d", injected, want)
 	}
+	t.Logf("figure: %d of %d corrupted candidates caught", caught.Load(), injected)
 }
 
 // runsOf builds a candidate and runs it until it fails, at most so many times.

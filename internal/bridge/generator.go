@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
@@ -350,20 +349,6 @@ func (g *Generator) Apply(ctx context.Context, s schedule.Schedule, source strin
 	}
 	return nil
 }
-
-// Limits bound a process that protuner starts but does not trust to end.
-type Limits struct {
-	Time   time.Duration // 0: none
-	Memory int64         // bytes resident; 0: none
-}
-
-// A LimitError says which limit a process ran into.
-type LimitError struct {
-	Limit string // "time" or "memory"
-	Value string
-}
-
-func (e *LimitError) Error() string { return "stopped at its limit of " + e.Value + " of " + e.Limit }
 
 // Emit lets the Generator write a build with another autoscheduler (a name of
 // Halide.Plugins, with its parameters), or with its hand-written schedule where

@@ -111,7 +111,7 @@ func usualPlaces() []string {
 	if python, err := exec.LookPath("python3"); err == nil {
 		out, err := exec.Command(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib')); print(sysconfig.get_path('platlib'))").Output()
 		if err == nil {
-			places = append(places, strings.Fields(string(out))...)
+			places = append(places, strings.Split(strings.TrimSpace(string(out)), "\n")...)
 		}
 	}
 	return append(places, "/usr/local", "/opt/halide", "/usr")
@@ -226,12 +226,19 @@ func halideOf(binary string) (*Halide, error) {
 			paths = append(paths, strings.Split(v, ":")...)
 		}
 	}
+	if binary, err = filepath.Abs(binary); err == nil {
+		binary, err = filepath.EvalSymlinks(binary)
+	}
+	if err != nil {
+		return nil, err
+	}
+	origin := strings.NewReplacer("$ORIGIN", filepath.Dir(binary), "${ORIGIN}", filepath.Dir(binary))
 	for _, p := range paths {
-		p = strings.ReplaceAll(p, "$ORIGIN", filepath.Dir(binary))
+		p = filepath.Clean(origin.Replace(p))
 		if !exists(filepath.Join(p, "libHalide.so")) {
 			continue
 		}
-		for up := p; up != "/" && up != "."; up = filepath.Dir(up) {
+		for up := p; up != "/" && up != "."; up = filepath.Dir(up) { // a run path may be relative
 			if h, err := openHalide(up); err == nil {
 				return h, nil
 			}

@@ -13,6 +13,20 @@ import (
 	"time"
 )
 
+// Limits bound a process that protuner starts but does not trust to end.
+type Limits struct {
+	Time   time.Duration // 0: none
+	Memory int64         // bytes resident; 0: none
+}
+
+// A LimitError says which limit a process ran into.
+type LimitError struct {
+	Limit string // "time" or "memory"
+	Value string
+}
+
+func (e *LimitError) Error() string { return "stopped at its limit of " + e.Value + " of " + e.Limit }
+
 // watchEvery is how often a limited process is looked at: often enough that none
 // takes the machine's memory between two looks.
 const watchEvery = 20 * time.Millisecond

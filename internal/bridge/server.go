@@ -50,7 +50,7 @@ func infra(format string, args ...any) *Failure {
 
 // ServerOptions configure a fork server.
 type ServerOptions struct {
-	MemoryBytes int64         // address space of each candidate; 0: unlimited
+	MemoryBytes int64         // address space of each candidate besides its inputs and outputs; 0: unlimited
 	BuildTime   time.Duration // limit on compiling and checking one candidate
 	// ReferenceTime is the limit on making the reference, which has no schedule to speak
 	// of and may take minutes. Default ten.
@@ -112,7 +112,18 @@ func RemoveScratch(dir string) error {
 
 // Serve starts the fork server. The scratch folder is the server's from then on,
 // also where it does not start.
-func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error) {
+func (g *Generator) Serve(ctx context.Context, o ServerOptions) (server *Server, err error) {
+	scratch := o.Scratch
+	if scratch == "" {
+		if scratch, err = NewScratch(); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			RemoveScratch(scratch)
+		}
+	}()
 	g = g.Raced()
 	runtime, err := g.Toolchain.Runtime(ctx, g.Binary, g.Target())
 	if err != nil {
@@ -122,27 +133,26 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	scratch := o.Scratch
-	if scratch == "" {
-		if scratch, err = NewScratch(); err != nil {
-			return nil, err
-		}
-	}
 	// The server outlives ctx by the moment it takes to clean up: it ends when its input
-	// does, so it is not bound to the context that was there at its start.
-	s, err := g.start(context.WithoutCancel(ctx), hello{
+	// does, so it is not bound to the context that was there at its start but until it greets.
+	living, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	greeted := context.AfterFunc(ctx, abandon)
+	s, err := g.start(living, hello{
 		Mode: "serve", Scratch: scratch, Runtime: runtime, Runner: runner, Linker: g.Toolchain.Linker,
 		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), ReferenceNanos: int64(cmp.Or(o.ReferenceTime, 10*time.Minute)), CPUs: o.CPUs, Inputs: o.Inputs,
 	})
+	if !greeted() && err == nil {
+		s.kill()
+		s.close()
+		err = ctx.Err()
+	}
 	if err != nil {
-		RemoveScratch(scratch)
 		return nil, err
 	}
-	server := &Server{session: s, scratch: scratch, waiting: map[int64]chan *answer{}, early: map[int64]*Failure{}, gone: make(chan struct{})}
+	server = &Server{session: s, scratch: scratch, waiting: map[int64]chan *answer{}, early: map[int64]*Failure{}, gone: make(chan struct{})}
 	if err := s.out.SetReadDeadline(time.Time{}); err != nil { // candidates have limits of their own
 		s.kill()
 		s.close()
-		RemoveScratch(scratch)
 		return nil, err
 	}
 	go server.listen()
@@ -343,7 +353,7 @@ func (s *Server) Sizes() int {
 	return s.sizes
 }
 
-// What is built: a schedule, or the Generator's hand-written one.
+// BuildRequest is what is built: a schedule, or the Generator's hand-written one.
 type BuildRequest struct {
 	Schedule schedule.Schedule
 	Own      bool

@@ -69,14 +69,6 @@ func finite(c float32) float64 {
 	return math.Inf(1)
 }
 
-// PredictBatch predicts each of several schedules: dst[i] is set to the cost of
-// batch[i].
-func (m *Model) PredictBatch(batch [][]feature.Schedule, dst []float64) {
-	for i, features := range batch {
-		dst[i] = m.Predict(features)
-	}
-}
-
 // stage is the cost of one stage, infinite where its features cannot be.
 func (m *Model) stage(i int, features *feature.Schedule) float32 {
 	var coefficients [nn.Outputs]float32

@@ -63,15 +63,13 @@ func TestGoldenCosts(t *testing.T) {
 	}
 }
 
-// One by one, in a batch and term by term: all the same cost.
+// At once, again and term by term: all the same cost.
 func TestWaysToPredictAgree(t *testing.T) {
 	for _, g := range goldens(t) {
 		m, fs := g.model(t), g.features()
 		one := m.Predict(fs)
-		batch := make([]float64, 3)
-		m.PredictBatch([][]feature.Schedule{fs, fs[:1], fs}, batch)
-		if batch[0] != one || batch[2] != one || batch[1] != m.Predict(fs[:1]) || batch[1] >= one {
-			t.Errorf("%s: %g in a batch %v", g.Name, one, batch)
+		if part, again := m.Predict(fs[:1]), m.Predict(fs); part >= one || again != one {
+			t.Errorf("%s: %g, of one stage %g, then %g", g.Name, one, part, again)
 		}
 		sum := 0.0
 		for _, st := range m.Explain(fs) {
@@ -106,11 +104,6 @@ func TestImpossibleFeaturesCostInfinitely(t *testing.T) {
 			fs[1][k] = bad
 			if c := m.Predict(fs); !math.IsInf(c, 1) {
 				t.Errorf("with %g as %s a cost of %g", bad, feature.FeatureName(k), c)
-			}
-			costs := make([]float64, 2)
-			m.PredictBatch([][]feature.Schedule{fs, good}, costs)
-			if !math.IsInf(costs[0], 1) || costs[1] != m.Predict(good) {
-				t.Errorf("with %g as %s in a batch %v", bad, feature.FeatureName(k), costs)
 			}
 			if e := m.Explain(fs); bad != math.MaxFloat32 && !math.IsInf(e[1].Cost, 1) || math.IsInf(e[0].Cost, 0) {
 				t.Errorf("with %g as %s stages cost %g, %g", bad, feature.FeatureName(k), e[0].Cost, e[1].Cost)

@@ -33,7 +33,7 @@ func newMachine(t testing.TB, n int) machine {
 	out := machine{model: m}
 	x, rng := feature.New(sp), rand.New(rand.NewSource(1))
 	for range n {
-		s := spacetest.Complete(sp, rng)
+		s := sp.Start().SampleDown(rng)
 		f := x.Features(s, nil)
 		seconds := 1e-3
 		for i := range f {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/protuner/protuner/internal/pipeline"
 )
@@ -59,7 +58,7 @@ func AppendFeaturization(dst []byte, rows []Row) []byte {
 }
 
 // ParseFeaturization reads a .featurization. Errors say what of it no such file
-// can have; whether it is of a given pipeline is for Check.
+// can have.
 func ParseFeaturization(b []byte) ([]Row, error) {
 	if len(b) == 0 || len(b)%rowBytes != 0 {
 		return nil, fmt.Errorf("a featurization is %d bytes a stage; %d bytes are no whole number of stages", rowBytes, len(b))
@@ -92,96 +91,4 @@ func FeatureName(k int) string {
 	}
 	k -= NumSchedule
 	return pipeline.FeatureRows[k/len(pipeline.FeatureTypes)] + "." + pipeline.FeatureTypes[k%len(pipeline.FeatureTypes)]
-}
-
-// Check fails where rows are not of p: another number of stages, or other
-// operations.
-func Check(rows []Row, p *pipeline.Pipeline) error {
-	ids := Stages(p)
-	if len(rows) != len(ids) {
-		return fmt.Errorf("a featurization of %d stages; %s has %d", len(rows), p.Generator, len(ids))
-	}
-	for i, id := range ids {
-		st := &p.Funcs[id.Func].Stages[id.Stage]
-		for k, v := range st.Features {
-			if rows[i].Pipeline[k] != float32(v) {
-				return fmt.Errorf("a featurization of another pipeline than %s: %s of stage %s is %g, not %d",
-					p.Generator, FeatureName(NumSchedule+k), st.Name, rows[i].Pipeline[k], v)
-			}
-		}
-	}
-	return nil
-}
-
-// Sample is one measurement to train on, a .sample file: a featurization, how
-// long the schedule ran, and two numbers that tell pipelines and schedules apart.
-type Sample struct {
-	Rows         []Row
-	Milliseconds float32
-	Pipeline     int32
-	Schedule     int32
-}
-
-const sampleTail = 12
-
-// AppendSample writes a .sample.
-func AppendSample(dst []byte, s Sample) []byte {
-	dst = AppendFeaturization(dst, s.Rows)
-	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(s.Milliseconds))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Pipeline))
-	return binary.LittleEndian.AppendUint32(dst, uint32(s.Schedule))
-}
-
-// ParseSample reads a .sample.
-func ParseSample(b []byte) (Sample, error) {
-	if len(b) < sampleTail {
-		return Sample{}, fmt.Errorf("a sample ends in %d bytes of run time and numbers; there are %d bytes", sampleTail, len(b))
-	}
-	tail := b[len(b)-sampleTail:]
-	rows, err := ParseFeaturization(b[:len(b)-sampleTail])
-	if err != nil {
-		return Sample{}, err
-	}
-	s := Sample{
-		Rows:         rows,
-		Milliseconds: math.Float32frombits(binary.LittleEndian.Uint32(tail)),
-		Pipeline:     int32(binary.LittleEndian.Uint32(tail[4:])),
-		Schedule:     int32(binary.LittleEndian.Uint32(tail[8:])),
-	}
-	if !(s.Milliseconds > 0) || math.IsInf(float64(s.Milliseconds), 0) {
-		return Sample{}, fmt.Errorf("a run time of %g ms", s.Milliseconds)
-	}
-	return s, nil
-}
-
-// ReadFeaturization reads the .featurization of a schedule of p. Errors name the file.
-func ReadFeaturization(path string, p *pipeline.Pipeline) ([]Row, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := ParseFeaturization(b)
-	if err == nil {
-		err = Check(rows, p)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return rows, nil
-}
-
-// ReadSample reads the .sample of a schedule of p. Errors name the file.
-func ReadSample(path string, p *pipeline.Pipeline) (Sample, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return Sample{}, err
-	}
-	s, err := ParseSample(b)
-	if err == nil {
-		err = Check(s.Rows, p)
-	}
-	if err != nil {
-		return Sample{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
 }

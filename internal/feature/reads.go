@@ -71,13 +71,7 @@ func (x *Extractor) reads(n, parent *space.Nest, st int, at *space.Nest, runs in
 				continue
 			}
 			fn := &x.p.Funcs[e.Producer]
-			known := fn.Input || t.produce != nil
-			dim := -1
-			if fn.Input {
-				dim = 0
-			} else if known {
-				dim = x.vectorDim(t.produce)
-			}
+			dim, known := x.innermostOf(fn, t)
 			if n.Innermost {
 				x.classify(n, parent, st, e.Producer, dim, known)
 			}
@@ -91,6 +85,37 @@ func (x *Extractor) reads(n, parent *space.Nest, st int, at *space.Nest, runs in
 	return fp
 }
 
+// innermostOf is the innermost dimension in the storage of a Func, and whether it is known
+// yet: before it is decided where to produce the Func it is not, and -1.
+func (x *Extractor) innermostOf(fn *pipeline.Func, t *site) (dim int, known bool) {
+	switch {
+	case fn.Input:
+		return 0, true
+	case t.produce != nil:
+		return x.vectorDim(t.produce), true
+	}
+	return -1, false
+}
+
+// required is how many bytes b requires of a Func, and how many lines along its innermost
+// dimension.
+func required(fn *pipeline.Func, b *space.Bound, dim int, known bool) (bytes, lines int64) {
+	bytes, lines = fn.BytesPerPoint, 1
+	longest := int64(1)
+	for d := range fn.Args {
+		extent := b.Required(d).Extent()
+		longest = max(longest, extent)
+		bytes *= extent
+		if d != dim {
+			lines *= extent
+		}
+	}
+	if !known { // vectorised along its longest dimension
+		lines /= longest
+	}
+	return bytes, lines
+}
+
 // regions adds what is read of one producer. Regions that do not enter are not asked
 // for: finding them costs more than all else here.
 func (x *Extractor) regions(fp *footprint, fn *pipeline.Func, t *site, f int, at *space.Nest, dim int, known, allocated bool, runs int64) {
@@ -102,19 +127,7 @@ func (x *Extractor) regions(fp *footprint, fn *pipeline.Func, t *site, f int, at
 		// It is stored inside the loops of its reader; folding keeps it that small.
 		at = t.store
 	}
-	here := at.Bounds(f)
-	bytes, lines, longest := fn.BytesPerPoint, int64(1), int64(1)
-	for d := range fn.Args {
-		extent := here.Required(d).Extent()
-		longest = max(longest, extent)
-		bytes *= extent
-		if d != dim {
-			lines *= extent
-		}
-	}
-	if !known { // vectorised along its longest dimension
-		lines /= longest
-	}
+	bytes, lines := required(fn, at.Bounds(f), dim, known)
 	fp.bytes += bytes
 	fp.lines += lines
 	if allocated {
@@ -195,25 +208,6 @@ func (x *Extractor) task(n *space.Nest, st int) {
 // fromRoot is what the task n reads of Func f, which is stored at root.
 func (x *Extractor) fromRoot(n *space.Nest, f int, t *site) (bytes, lines int64) {
 	fn := &x.p.Funcs[f]
-	b := n.Bounds(f)
-	dim := -1
-	if fn.Input {
-		dim = 0
-	} else if t.produce != nil {
-		dim = x.vectorDim(t.produce)
-	}
-	bytes, lines = fn.BytesPerPoint, 1
-	longest := int64(1)
-	for d := range fn.Args {
-		extent := b.Required(d).Extent()
-		longest = max(longest, extent)
-		bytes *= extent
-		if d != dim {
-			lines *= extent
-		}
-	}
-	if !fn.Input && t.produce == nil {
-		lines /= longest
-	}
-	return bytes, lines
+	dim, known := x.innermostOf(fn, t)
+	return required(fn, n.Bounds(f), dim, known)
 }

@@ -46,5 +46,8 @@ func (l HostLock) With(ctx context.Context, f func() error) error {
 		return fmt.Errorf("cannot take the timing lock %s: %w; remove the file if it belongs to another user", l.path, err)
 	}
 	defer lock.Close()
+	if flags&os.O_CREATE != 0 {
+		_ = os.Chmod(l.path, 0o666) // others may open it whatever this user's umask is
+	}
 	return f()
 }

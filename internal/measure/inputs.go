@@ -9,6 +9,7 @@ import (
 	_ "image/jpeg" // so that image.Decode knows them
 	_ "image/png"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -66,12 +67,13 @@ func Inputs(p *pipeline.Pipeline, settings []string, seed int64, dir string) ([]
 		}
 		out = append(out, in)
 	}
-	for name := range given {
+	if len(given) > 0 {
 		var names []string
 		for _, param := range p.Params {
 			names = append(names, param.Name)
 		}
-		return nil, &InputError{name, "the pipeline has no such input; it has " + strings.Join(names, ", ")}
+		unknown := slices.Sorted(maps.Keys(given))[0]
+		return nil, &InputError{unknown, "the pipeline has no such input; it has " + strings.Join(names, ", ")}
 	}
 	return out, nil
 }

@@ -279,6 +279,15 @@ func TestBadInputsAreNamed(t *testing.T) {
 	}
 }
 
+// Of several the same one is named every time.
+func TestTheFirstUnknownInputIsNamed(t *testing.T) {
+	_, err := Inputs(pipe(param("a", "uint8", 8)), []string{"d=1", "b=1", "c=1"}, 1, t.TempDir())
+	var ie *InputError
+	if !errors.As(err, &ie) || ie.Input != "b" {
+		t.Errorf("got %v, want one that names b", err)
+	}
+}
+
 func FuzzReadNumPy(f *testing.F) {
 	f.Add([]byte("\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }          \n\x00\x00\x00\x00\x00\x00\x80\x3f"))
 	f.Add([]byte("\x93NUMPY\x01\x00\x46\x00{'descr': '|u1', 'fortran_order': True, 'shape': (3, 9999999999), }\n"))

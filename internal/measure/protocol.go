@@ -83,11 +83,10 @@ func (p Protocol) ForPipeline(pipe *pipeline.Pipeline) Protocol {
 	}
 	n := pipe.LongestFloatSum()
 	off := roundedOff * float64(n)
-	if p.Integer == 0 {
-		p.Integer, p.IntegerRelative, p.IntegerShare = fromFloats, max(fromFloatsRelative, off), fromFloatsShare
-		if n > manySummed {
-			p.IntegerShare = 1
-		}
+	p.Integer, p.IntegerRelative = max(p.Integer, fromFloats), max(p.IntegerRelative, fromFloatsRelative, off)
+	p.IntegerShare = max(p.IntegerShare, fromFloatsShare)
+	if n > manySummed {
+		p.IntegerShare = 1
 	}
 	p.Relative, p.Absolute, p.Stray = max(fromPlaces*p.Relative, off), max(fromPlaces*p.Absolute, off), fromDecisions
 	return p

@@ -60,9 +60,12 @@ type Lane struct {
 }
 
 // Best is the fastest lap, 0 where there is none.
-func (l Lane) Best() time.Duration {
+func (l Lane) Best() time.Duration { return Fastest(l.Laps) }
+
+// Fastest of laps, 0 where there is none. A lap of 0 is one that was not run.
+func Fastest(laps []time.Duration) time.Duration {
 	var best time.Duration
-	for _, d := range l.Laps {
+	for _, d := range laps {
 		if d > 0 && (best == 0 || d < best) {
 			best = d
 		}
@@ -187,14 +190,18 @@ func (r *Race) drop(o RaceOptions) {
 	}
 	for i := range r.Lanes {
 		l, leader := &r.Lanes[i], leaders[o.group(i)]
+		leading := r.Lanes[leader].Laps
 		if i == 0 || i == leader || !l.running() {
 			continue
 		}
-		if r.Rounds == 2 && float64(l.Best()) > o.Drop*float64(r.Lanes[leader].Best()) {
+		if r.Rounds == 2 && float64(l.Best()) > o.Drop*float64(Fastest(leading)) {
 			l.Dropped = true
 		}
 		if r.Rounds >= 6 {
-			log := r.logRatios(i, leader)
+			log := PairedRatios(l.Laps, leading)
+			for k := range log {
+				log[k] = math.Log(log[k])
+			}
 			l.Dropped = l.Dropped || (Median(log) > 0 && Wilcoxon(log) < dropSignificance)
 		}
 	}
@@ -202,20 +209,16 @@ func (r *Race) drop(o RaceOptions) {
 
 func (l Lane) running() bool { return l.Failure == nil && !l.Dropped }
 
-// logRatios are log(time of i / time of j) over the rounds that have both.
-func (r *Race) logRatios(i, j int) []float64 {
+// PairedRatios are those of a lap of a to that of b, over the rounds that have both.
+func PairedRatios(a, b []time.Duration) []float64 {
 	var out []float64
-	for k := range r.Lanes[i].Laps {
-		a, b := r.Lanes[i].Laps[k], r.Lanes[j].Laps[k]
-		if a > 0 && b > 0 {
-			out = append(out, math.Log(float64(a)/float64(b)))
+	for k := range min(len(a), len(b)) {
+		if a[k] > 0 && b[k] > 0 {
+			out = append(out, float64(a[k])/float64(b[k]))
 		}
 	}
 	return out
 }
-
-// confidence of all intervals that are reported.
-const confidence = 0.95
 
 // Verdict compares two participants.
 type Verdict struct {
@@ -228,24 +231,28 @@ type Verdict struct {
 	Inconclusive bool `json:"inconclusive"`
 }
 
+// NewVerdict is the verdict of the median paired ratio with its interval and the ratio of
+// the fastest laps, both of the first's times to the second's.
+func NewVerdict(ratio Interval, minima float64) Verdict {
+	return Verdict{
+		Ratio: ratio, Minima: minima,
+		Inconclusive: (ratio.Value-1)*(minima-1) < 0 && (ratio.Low-1)*(ratio.High-1) > 0,
+	}
+}
+
 // Faster says whether the second is clearly faster than the first.
 func (v Verdict) Faster() bool { return !v.Inconclusive && v.Ratio.Low > 1 }
 
 // Compare says how many times faster participant j is than participant i.
 func (r *Race) Compare(rng *rand.Rand, i, j int) Verdict {
-	ratios := r.logRatios(i, j)
-	for k := range ratios {
-		ratios[k] = math.Exp(ratios[k])
-	}
-	v := Verdict{Ratio: BootstrapMedian(rng, ratios, confidence), Minima: float64(r.Lanes[i].Best()) / float64(r.Lanes[j].Best())}
-	v.Inconclusive = (v.Ratio.Value-1)*(v.Minima-1) < 0 && (v.Ratio.Low-1)*(v.Ratio.High-1) > 0
-	return v
+	a, b := r.Lanes[i], r.Lanes[j]
+	return NewVerdict(BootstrapMedian(rng, PairedRatios(a.Laps, b.Laps), Confidence), float64(a.Best())/float64(b.Best()))
 }
 
 // NoiseFloor is participant 0 against itself, timed in the same rounds: what
 // difference this machine shows where there is none.
 func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
-	return BootstrapMedian(rng, AgainstItself(r.Lanes[0].Laps, r.Sentinel), confidence)
+	return BootstrapMedian(rng, AgainstItself(r.Lanes[0].Laps, r.Sentinel), Confidence)
 }
 
 // AgainstItself are the ratios of a participant's laps to the sentinel's, which is the same
@@ -254,33 +261,28 @@ func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
 // as the machine is disturbed. Where fewer than five rounds are quiet in both, too few for an
 // interval, all rounds have to do.
 func AgainstItself(laps, sentinel []time.Duration) []float64 {
-	both, all := quietRatios(laps, sentinel)
-	if len(both) < fewestRounds {
-		return all
+	if both := quietRatios(laps, sentinel); len(both) >= fewestRounds {
+		return both
+	}
+	return PairedRatios(laps, sentinel)
+}
+
+// quietRatios are the ratios of the rounds in which neither lap was disturbed.
+func quietRatios(laps, sentinel []time.Duration) []float64 {
+	var both []float64
+	most := quiet * float64(min(Fastest(laps), Fastest(sentinel)))
+	for k := range min(len(laps), len(sentinel)) {
+		a, b := float64(laps[k]), float64(sentinel[k])
+		if 0 < a && a <= most && 0 < b && b <= most {
+			both = append(both, a/b)
+		}
 	}
 	return both
 }
 
-// quietRatios are the ratios of the rounds in which neither lap was disturbed, and of all.
-func quietRatios(laps, sentinel []time.Duration) (both, all []float64) {
-	most := quiet * float64(min(Lane{Laps: laps}.Best(), Lane{Laps: sentinel}.Best()))
-	for k := range min(len(laps), len(sentinel)) {
-		a, b := float64(laps[k]), float64(sentinel[k])
-		if a <= 0 || b <= 0 {
-			continue
-		}
-		all = append(all, a/b)
-		if a <= most && b <= most {
-			both = append(both, a/b)
-		}
-	}
-	return both, all
-}
-
 // calm holds once there are rounds enough for a noise floor.
 func (r *Race) calm() bool {
-	both, _ := quietRatios(r.Lanes[0].Laps, r.Sentinel)
-	return len(both) >= fewestRounds
+	return len(quietRatios(r.Lanes[0].Laps, r.Sentinel)) >= fewestRounds
 }
 
 func (r *Race) precise(rng *rand.Rand, halfWidth float64) bool {
@@ -305,16 +307,26 @@ func (s InServer) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration,
 }
 
 // InFresh is a racer that is started anew for every lap.
-type InFresh struct{ Fresh bridge.Fresh }
-
-// Pinned is a racer that keeps to the processors that candidates of as many threads do.
-func Pinned(f bridge.Fresh) InFresh {
-	f.CPUs = PhysicalCPUs(f.Threads)
-	return InFresh{f}
+type InFresh struct {
+	Fresh bridge.Fresh
+	slow  time.Duration // that the pipeline may take for one execution
 }
+
+// Pinned is a racer that keeps to the processors that candidates of as many threads do. slow
+// is what one execution may take, such as that of the plainest schedule: laps of what takes
+// long have more time.
+func Pinned(f bridge.Fresh, slow time.Duration) InFresh {
+	f.CPUs = PhysicalCPUs(f.Threads)
+	return InFresh{f, slow}
+}
+
+// freshRuns is how many executions a lap takes at most where one takes long: at the smaller
+// size, guarded, to warm up, and what is timed.
+const freshRuns = 6
 
 // Lap implements Racer.
 func (f InFresh) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration, error) {
+	p.Timeout += int64(freshRuns * f.slow)
 	samples, err := f.Fresh.Run(ctx, p)
 	if err != nil {
 		return 0, err

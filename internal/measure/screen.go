@@ -34,16 +34,23 @@ func (r Result) Best() time.Duration {
 // Screener measures many schedules: builds run concurrently, runs come one after
 // the other, each judged against the best time so far.
 type Screener struct {
-	Builder  Builder
-	Runner   Runner
-	Protocol Protocol
+	builder  Builder
+	runner   Runner
+	protocol Protocol
+	turn     chan struct{} // holds one token: the right to run
 
 	mu    sync.Mutex
 	best  time.Duration
 	whole time.Duration // of the fastest that was compiled whole
 	since int           // schedules with a version for one size timed since one was
-	turn  chan struct{} // holds one token: the right to run
-	once  sync.Once
+}
+
+// NewScreener measures under a protocol. best is a time that was measured before, as
+// SetBest is told; 0 where there is none.
+func NewScreener(b Builder, r Runner, p Protocol, best time.Duration) *Screener {
+	s := &Screener{builder: b, runner: r, protocol: p, turn: make(chan struct{}, 1)}
+	s.SetBest(best)
+	return s
 }
 
 // A schedule with a version for one size is compiled whole where it is faster by wholeStep
@@ -87,7 +94,7 @@ func (s *Screener) Measure(ctx context.Context, what schedule.Schedule) (Result,
 			s.SetBest(r.Best())
 			return r, nil
 		}
-		if err := s.Builder.Whole(ctx, what, s.Protocol); err != nil {
+		if err := s.builder.Whole(ctx, what, s.protocol); err != nil {
 			return s.failed(ctx, err)
 		}
 	}
@@ -113,14 +120,14 @@ func (s *Screener) promises(d time.Duration) bool {
 
 // time builds, checks and times a schedule when its turn has come.
 func (s *Screener) time(ctx context.Context, what schedule.Schedule) (Result, error) {
-	a, err := s.Builder.Build(ctx, what, s.Protocol, s.incumbent())
+	a, err := s.builder.Build(ctx, what, s.protocol, s.incumbent())
 	if err != nil {
 		return s.failed(ctx, err)
 	}
 	defer a.Drop()
 	var run *bridge.Run
 	err = s.Alone(ctx, func() (err error) {
-		run, err = s.Runner.Run(ctx, a, s.Protocol, s.incumbent())
+		run, err = s.runner.Run(ctx, a, s.protocol, s.incumbent())
 		return err
 	})
 	r := Result{Status: OK}
@@ -140,7 +147,6 @@ func (s *Screener) time(ctx context.Context, what schedule.Schedule) (Result, er
 // Alone calls f while nothing is timed and waits for that: what f does besides timing would
 // disturb what is. The error is f's, or the context's where that ends first.
 func (s *Screener) Alone(ctx context.Context, f func() error) error {
-	s.once.Do(func() { s.turn = make(chan struct{}, 1) })
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -154,6 +160,6 @@ func (s *Screener) failed(ctx context.Context, err error) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
 	}
-	status, message := statusOf(err)
+	status, message := StatusOf(err)
 	return Result{Status: status, Message: message}, nil
 }

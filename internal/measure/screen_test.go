@@ -73,7 +73,7 @@ func steady(context.Context, string, time.Duration) (*bridge.Run, error) {
 
 func TestScreenerTellsResults(t *testing.T) {
 	h := &fakeHost{run: steady}
-	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	s := NewScreener(h, h, DefaultProtocol(), 0)
 	r, err := s.Measure(t.Context(), named("f"))
 	if err != nil || r.Status != OK || r.Best() != 10*ms || r.Time != 33*ms || len(r.Samples) != 3 {
 		t.Errorf("got %+v, %v", r, err)
@@ -106,7 +106,7 @@ func TestFailuresBecomeStatuses(t *testing.T) {
 			if stage == "build" {
 				h.build = func(context.Context, string) error { return c.err }
 			}
-			s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+			s := NewScreener(h, h, DefaultProtocol(), 0)
 			r, err := s.Measure(t.Context(), named("f"))
 			if err != nil || r.Status != c.status || r.Message != c.message || r.Best() != 0 {
 				t.Errorf("%s in %s: got %+v, %v", name, stage, r, err)
@@ -128,7 +128,7 @@ func TestTheBestTimeIsShared(t *testing.T) {
 		}
 		return &bridge.Run{Samples: []time.Duration{times[name]}}, nil
 	}}
-	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	s := NewScreener(h, h, DefaultProtocol(), 0)
 	s.SetBest(0) // nothing
 	for _, name := range []string{"slow", "broken", "fast", "middle", "slow"} {
 		if _, err := s.Measure(t.Context(), named(name)); err != nil {
@@ -143,6 +143,9 @@ func TestTheBestTimeIsShared(t *testing.T) {
 	want := []time.Duration{0, 30 * ms, 30 * ms, 10 * ms, 10 * ms, 5 * ms}
 	if fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("runs were told %v, want %v", told, want)
+	}
+	if got := NewScreener(h, h, DefaultProtocol(), 7*ms).incumbent(); got != 7*ms {
+		t.Errorf("one that begins with 7 ms has %v", got)
 	}
 }
 
@@ -165,7 +168,7 @@ func TestRunsAreAlone(t *testing.T) {
 			return steady(ctx, name, best)
 		},
 	}
-	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	s := NewScreener(h, h, DefaultProtocol(), 0)
 	for i := range width {
 		all.Go(func() {
 			for range 5 {
@@ -205,7 +208,7 @@ func TestCancelledMeasuringReturns(t *testing.T) {
 				return nil, ctx.Err()
 			},
 		}
-		s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+		s := NewScreener(h, h, DefaultProtocol(), 0)
 		n := 1
 		if stage == "turn" {
 			n = 2
@@ -301,8 +304,12 @@ func TestWhatIsAllowedByThePipeline(t *testing.T) {
 		t.Errorf("with a long sum: %+v", longer)
 	}
 	strict.Integer, strict.IntegerShare = 7, 0.25
-	if got := strict.ForPipeline(long); got.Integer != 7 || got.IntegerShare != 0.25 || got.IntegerRelative != 0 {
-		t.Errorf("with 7 of 1 allowed: %+v", got)
+	if got := strict.ForPipeline(short); got.Integer != 7 || got.IntegerShare != 0.25 || got.IntegerRelative == 0 {
+		t.Errorf("with 7 of a quarter allowed: %+v", got)
+	}
+	strict.Integer, strict.IntegerShare = 1, 1
+	if got := strict.ForPipeline(short); got.Integer < 2 || got.IntegerShare != 1 {
+		t.Errorf("with 1 of all allowed, less than rounding does: %+v", got)
 	}
 }
 
@@ -324,7 +331,7 @@ func TestScreenerChecksTheRest(t *testing.T) {
 			return nil
 		},
 	}
-	s := &Screener{Builder: h, Runner: h, Protocol: DefaultProtocol()}
+	s := NewScreener(h, h, DefaultProtocol(), 0)
 	measure := func(name string, lap time.Duration, want Status) {
 		t.Helper()
 		took = lap

@@ -30,9 +30,12 @@ func Median(xs []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// bootstraps is the number of resamplings behind an interval; its own noise is
-// then well below the interval's width.
-const bootstraps = 2000
+// Resamplings is the number of them behind an interval; its own noise is then well below
+// the interval's width.
+const Resamplings = 2000
+
+// Confidence of all intervals that are reported.
+const Confidence = 0.95
 
 // BootstrapMedian is the median of xs with a percentile bootstrap interval of the
 // given confidence (Efron and Tibshirani 1993, chapter 13).
@@ -40,21 +43,28 @@ func BootstrapMedian(rng *rand.Rand, xs []float64, confidence float64) Interval 
 	if len(xs) == 0 {
 		return Interval{math.NaN(), math.NaN(), math.NaN()}
 	}
-	medians := make([]float64, bootstraps)
-	draw := make([]float64, len(xs))
+	medians := make([]float64, Resamplings)
 	for i := range medians {
-		for j := range draw {
-			draw[j] = xs[rng.Intn(len(xs))]
-		}
-		medians[i] = Median(draw)
+		medians[i] = ResampledMedian(rng, xs)
 	}
-	slices.Sort(medians)
+	return PercentileInterval(Median(xs), medians, confidence)
+}
+
+// ResampledMedian is the median of as many of xs, drawn with replacement; NaN of none.
+func ResampledMedian(rng *rand.Rand, xs []float64) float64 {
+	draw := make([]float64, len(xs))
+	for i := range draw {
+		draw[i] = xs[rng.Intn(len(xs))]
+	}
+	return Median(draw)
+}
+
+// PercentileInterval is an estimate with the interval of the given confidence that its
+// resamplings span. It panics where there are none.
+func PercentileInterval(value float64, resampled []float64, confidence float64) Interval {
+	sorted := slices.Sorted(slices.Values(resampled))
 	tail := (1 - confidence) / 2
-	return Interval{
-		Median(xs),
-		stat.Quantile(tail, stat.Empirical, medians, nil),
-		stat.Quantile(1-tail, stat.Empirical, medians, nil),
-	}
+	return Interval{value, stat.Quantile(tail, stat.Empirical, sorted, nil), stat.Quantile(1-tail, stat.Empirical, sorted, nil)}
 }
 
 // Wilcoxon is the two-sided p-value of the signed-rank test that the differences

@@ -45,8 +45,9 @@ func ParseStatus(name string) (Status, error) {
 	return Invalid, fmt.Errorf("no status is called %q", name)
 }
 
-// statusOf tells what an error of the bridge means for the candidate.
-func statusOf(err error) (Status, string) {
+// StatusOf tells what an error of the bridge means for the candidate, and what to say of
+// it. Whatever is no candidate's failure is InfraFailed.
+func StatusOf(err error) (Status, string) {
 	var f *bridge.Failure
 	if !errors.As(err, &f) {
 		return InfraFailed, err.Error()

@@ -18,9 +18,6 @@ const (
 	buffers = 6
 )
 
-// FileBytes is the size of a .weights file.
-const FileBytes = 17136
-
 // ErrNotFound says that a file has no weights in it.
 var ErrNotFound = errors.New("no weights of feature version 3 in it")
 

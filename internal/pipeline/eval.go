@@ -125,7 +125,7 @@ var operations = func() map[string]signature {
 // more than evaluating them.
 const smallStack = 12
 
-// Eval is the formula's value over the given spans, at least Ends of them. It
+// Eval is the formula's value over the given spans, among them all that it names. It
 // does not allocate.
 func (e *Expr) Eval(ends []Span) int64 {
 	if e.depth <= smallStack {

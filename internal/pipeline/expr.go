@@ -37,9 +37,6 @@ const (
 	maxExprNodes = 20000
 )
 
-// Ends is how many spans Eval needs.
-func (e *Expr) Ends() int { return e.ends }
-
 // String is the JSON form.
 func (e *Expr) String() string { return e.text }
 

@@ -112,7 +112,7 @@ func FuzzExpr(f *testing.F) {
 		if json.Unmarshal(b, &e) != nil || e.String() == "" {
 			return
 		}
-		spans := make([]Span, e.Ends())
+		spans := make([]Span, e.ends)
 		for i := range spans {
 			spans[i] = Span{Min: lo + int64(i), Max: hi - int64(i)}
 		}

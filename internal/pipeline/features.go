@@ -86,6 +86,12 @@ func (s *Stage) adds(column int) bool {
 	return s.Associative && s.Features[addRow*len(FeatureTypes)+column] != 0
 }
 
+// CallsImages says whether a stage loads from an image that is no Func.
+func (s *Stage) CallsImages() bool {
+	row := s.Features[imageCallRow*len(FeatureTypes):][:len(FeatureTypes)]
+	return slices.ContainsFunc(row, func(n int32) bool { return n > 0 })
+}
+
 // PureLoop is the loop over dimension dim of the Func whose iterations are independent, -1
 // where the stage has none.
 func (s *Stage) PureLoop(dim int) int {
@@ -122,9 +128,11 @@ func (p *Pipeline) VectorRegisters() int {
 	return 16
 }
 
-// firstFloat is the first of the floating-point columns of FeatureTypes, doubles the last;
-// addRow is the row of additions.
-const (
-	firstFloat, doubles = 5, 6
-	addRow              = 5
+// firstFloat is the first of the floating-point columns of FeatureTypes, doubles the last.
+const firstFloat, doubles = 5, 6
+
+// Rows of Stage.Features that are asked for.
+var (
+	addRow       = slices.Index(FeatureRows[:], "op_add")
+	imageCallRow = slices.Index(FeatureRows[:], "op_image_call")
 )

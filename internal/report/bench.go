@@ -338,12 +338,7 @@ func lists(s *bench.Summary) (out []benchList) {
 
 // oneLine cuts a text to what a list holds.
 func oneLine(words string) string {
-	const most = 240
-	words = strings.Join(strings.Fields(words), " ")
-	if len(words) > most {
-		words = words[:most] + "..."
-	}
-	return words
+	return cut(strings.Join(strings.Fields(words), " "), 240)
 }
 
 // BenchMarkdown is the same for docs.

@@ -106,10 +106,7 @@ func WriteBench(dir string, b *bench.Stored, s *bench.Summary) (files []string, 
 		files = append(files, path)
 		return file.Close()
 	}
-	plots, err := benchPlots(s)
-	if err != nil {
-		return nil, err
-	}
+	plots := benchPlots(s)
 	for _, w := range []struct {
 		name string
 		f    func(io.Writer) error

@@ -47,7 +47,7 @@ type benchPlot struct {
 }
 
 // benchPlots are those that a comparison has something for.
-func benchPlots(s *bench.Summary) ([]*benchPlot, error) {
+func benchPlots(s *bench.Summary) []*benchPlot {
 	speed := newBenchPlot(s, "throughput", "Throughput of the best schedule of each method", "relative to the fastest of the application")
 	for a, r := range s.Apps {
 		best := math.Inf(1)
@@ -62,7 +62,7 @@ func benchPlots(s *bench.Summary) ([]*benchPlot, error) {
 			}
 		}
 	}
-	speed.mean(s)
+	speed.mean()
 	out := []*benchPlot{speed}
 	if len(s.Methods) > 1 {
 		out = append(out, ratioPlot(s))
@@ -90,7 +90,7 @@ func benchPlots(s *bench.Summary) ([]*benchPlot, error) {
 		}
 		out = append(out, share)
 	}
-	return out, nil
+	return out
 }
 
 func newBenchPlot(s *bench.Summary, name, title, axis string) *benchPlot {
@@ -106,7 +106,7 @@ func newBenchPlot(s *bench.Summary, name, title, axis string) *benchPlot {
 
 // mean adds a last group: the geometric mean over the applications that every method
 // has a value for.
-func (p *benchPlot) mean(s *bench.Summary) {
+func (p *benchPlot) mean() {
 	sums, n := make([]float64, len(p.methods)), 0
 	for a := range p.apps {
 		whole := true

@@ -17,10 +17,24 @@ import (
 
 func TestDurations(t *testing.T) {
 	for seconds, want := range map[float64]string{
-		0: "-", -1: "-", 1.5e-6: "1.5 us", 123.4e-6: "123 us", 2.345e-3: "2.34 ms", 0.5: "500 ms", 1: "1 s", 61.7: "61.7 s",
+		0: "-", -1: "-", 999.4e-6: "999 us", 999.9e-6: "1 ms", 0.9999: "1 s", 1234: "1230 s", 1.5e-6: "1.5 us", 123.4e-6: "123 us", 2.345e-3: "2.34 ms", 0.5: "500 ms", 1: "1 s", 61.7: "61.7 s",
 	} {
 		if got := Duration(seconds); got != want {
 			t.Errorf("%v s is %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"as long", 7, "as long"}, {"longer", 4, "long..."}, {"in ‘x’", 4, "in ..."}, {"in ‘x’", 6, "in ‘..."}, {"‘", 1, "..."},
+	} {
+		if got := cut(c.text, c.most); got != c.want {
+			t.Errorf("%q cut to %d is %q, want %q", c.text, c.most, got, c.want)
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -18,15 +20,23 @@ import (
 
 // Duration writes seconds in the unit a person would choose, three digits.
 func Duration(seconds float64) string {
-	switch {
-	case seconds <= 0 || math.IsNaN(seconds):
+	if seconds <= 0 || math.IsNaN(seconds) {
 		return "-"
-	case seconds < 1e-3:
-		return fmt.Sprintf("%.3g us", seconds*1e6)
-	case seconds < 1:
-		return fmt.Sprintf("%.3g ms", seconds*1e3)
 	}
-	return fmt.Sprintf("%.3g s", seconds)
+	us, ms, s := digits(seconds*1e6), digits(seconds*1e3), digits(seconds)
+	switch {
+	case us < 1000:
+		return strconv.FormatFloat(us, 'f', -1, 64) + " us"
+	case ms < 1000:
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+	}
+	return strconv.FormatFloat(s, 'f', -1, 64) + " s"
+}
+
+// digits rounds to three of them, before a unit is chosen: 999.9 us are 1 ms.
+func digits(x float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	return rounded
 }
 
 // interval writes an estimate with its bounds.
@@ -79,14 +89,21 @@ func raceTable(r *tune.Report) table.Writer {
 
 // noted adds what else there is to say, cut to what a table holds.
 func noted(verdict, note string) string {
-	const most = 100
 	if note == "" {
 		return verdict
 	}
-	if len(note) > most {
-		note = note[:most] + "..."
+	return verdict + "; " + cut(note, 100)
+}
+
+// cut leaves so many bytes at most of a text, and whole characters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return verdict + "; " + note
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "..."
 }
 
 // summary says in one line what the search did.

@@ -33,11 +33,7 @@ func (t Template) Fill(values map[string]int64) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("%d values for %d holes", len(values), len(t.Holes))
 	}
 	for _, c := range t.Constraints {
-		ok, err := evalConstraint(c, values)
-		if err != nil {
-			return Schedule{}, err
-		}
-		if !ok {
+		if !c.holds(values) {
 			return Schedule{}, fmt.Errorf("the values do not meet %s", c)
 		}
 	}

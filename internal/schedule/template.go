@@ -7,26 +7,16 @@ import (
 	"strconv"
 )
 
-// HoleKind says what values a hole takes.
-type HoleKind string
-
-// The kinds of holes.
-const (
-	IntegerHole HoleKind = "integer" // every integer from Min to Max
-	OrdinalHole HoleKind = "ordinal" // Values, in order
-	Pow2Hole    HoleKind = "pow2"    // Values, the powers of two from Min to Max
-)
-
 // Hole is one number of a schedule that may be another.
 type Hole struct {
-	Name     string   `json:"name"` // an identifier, unique in its template
-	Kind     HoleKind `json:"kind"`
-	Min      int64    `json:"min"` // inclusive
-	Max      int64    `json:"max"` // inclusive
-	Value    int64    `json:"value"`
-	Values   []int64  `json:"values,omitempty"` // ascending, none for integer holes; always holds Value
-	Role     HoleRole `json:"role"`
-	position int      // of its directive, whose first number it is
+	Name     string // an identifier, unique in its template
+	Min      int64  // inclusive
+	Max      int64  // inclusive
+	Value    int64
+	Values   []int64 // ascending, Value among them; none where every integer from Min to Max will do
+	Role     HoleRole
+	Extent   int64 // of a split's hole: of the loop that is split, or the largest factor tried where that is not known
+	position int   // of its directive, whose first number it is
 }
 
 // HoleRole says what the number does.
@@ -43,17 +33,26 @@ const (
 	PrefetchRole HoleRole = "prefetch" // prefetch's offset
 )
 
-// Template is a complete schedule whose numbers are holes. It is immutable.
-// Constraints are comparisons over hole names, in the syntax of BaCO's scenario
-// files; the original values meet every one of them. Numbers that say what is
+// Template is a complete schedule whose numbers are holes. It is immutable. The
+// original values meet every one of its constraints. Numbers that say what is
 // computed or promise something about it (bound, align_bounds, bound_storage, the
 // splits that rfactor takes, ...) are no holes.
 type Template struct {
-	Holes       []Hole   `json:"holes"`
-	Constraints []string `json:"constraints"`
+	Holes       []Hole
+	Constraints []Constraint
 	schedule    Schedule
 	tasks       map[string]taskSplit // by hole
 }
+
+// Constraint is a comparison over holes, by their names.
+type Constraint struct {
+	text  string
+	holds func(values map[string]int64) bool // of all holes
+}
+
+// String gives the comparison in the syntax of BaCO's scenario files, which the
+// bayes package reads.
+func (c Constraint) String() string { return c.text }
 
 // taskSplit is a split whose hole is its number of tasks and not its factor.
 type taskSplit struct {
@@ -85,7 +84,11 @@ func Open(s Schedule, extents func(fn string, stage int, loop string) (int64, bo
 		o.directive(i, d)
 	}
 	for _, twin := range pairs {
-		o.constrain(o.names[twin[0]] + " == " + o.names[twin[1]])
+		a, b := o.names[twin[0]], o.names[twin[1]]
+		// The splits that rfactor takes have no holes.
+		if a != "" && b != "" {
+			o.constrain(a+" == "+b, func(values map[string]int64) bool { return values[a] == values[b] })
+		}
 	}
 	return o.t
 }
@@ -103,6 +106,22 @@ type extent struct {
 	hole  string
 	by    []string
 	tasks string // the hole, where this is the inner loop of a split into tasks
+}
+
+// holdsLast says whether the last of count pieces, each as long as the product of
+// by, begins within what e is divided of.
+func (e extent) holdsLast(count string, by ...string) func(values map[string]int64) bool {
+	return func(values map[string]int64) bool {
+		// The product may go beyond int64. As float64 it is exact as far as extents go.
+		begin, end := float64(values[count]-1), e.n
+		for _, b := range by {
+			begin *= float64(values[b])
+		}
+		if e.hole != "" {
+			end = values[e.hole]
+		}
+		return begin < float64(end)
+	}
 }
 
 // loopNode is a loop while a schedule is played.
@@ -195,39 +214,36 @@ func (o *opener) directive(i int, d Directive) {
 	case FoldStorage:
 		// A smaller fold could lose what is still to be read.
 		v := d.Ints[0]
-		o.hole(i, d, d.Vars[0]+"_fold", Hole{Kind: OrdinalHole, Role: FoldRole, Value: v, Values: doubled(v, 4)})
+		o.hole(i, d, d.Vars[0]+"_fold", Hole{Role: FoldRole, Value: v, Values: doubled(v)})
 	case AlignStorage:
 		o.hole(i, d, d.Vars[0]+"_align", powers(AlignRole, d.Ints[0], 256))
 	case Prefetch:
 		v := d.Ints[0]
-		o.hole(i, d, d.Vars[0]+"_prefetch", Hole{Kind: IntegerHole, Role: PrefetchRole, Value: v, Max: max(16, v)})
+		o.hole(i, d, d.Vars[0]+"_prefetch", Hole{Role: PrefetchRole, Value: v, Max: max(16, v)})
 	}
 }
 
-// doubled gives v, 2v, 4v, ..., n values as far as Halide's int32 goes.
-func doubled(v int64, n int) []int64 {
+// doubled gives v, 2v, 4v and 8v, as far as Halide's int32 goes.
+func doubled(v int64) []int64 {
 	var out []int64
-	for ; len(out) < n && v <= math.MaxInt32; v *= 2 {
+	for ; len(out) < 4 && v <= math.MaxInt32; v *= 2 {
 		out = append(out, v)
 	}
 	return out
 }
 
-// powers makes a hole of the powers of two up to most; of an odd value, an
-// ordinal one with the powers around it.
+// powers makes a hole of value and the powers of two up to most, or up to value
+// where that is a larger one.
 func powers(role HoleRole, value, most int64) Hole {
-	h := Hole{Kind: Pow2Hole, Role: role, Value: value}
+	h := Hole{Role: role, Value: value}
+	if value&(value-1) == 0 {
+		most = max(most, value)
+	}
 	for p := int64(1); p <= most; p *= 2 {
 		h.Values = append(h.Values, p)
 	}
 	if at, found := slices.BinarySearch(h.Values, value); !found {
 		h.Values = slices.Insert(h.Values, at, value)
-		if value&(value-1) != 0 {
-			h.Kind = OrdinalHole
-		} else {
-			h.Values = doubled(1, 32)
-			h.Values = h.Values[:slices.Index(h.Values, value)+1]
-		}
 	}
 	return h
 }
@@ -279,17 +295,18 @@ func (o *opener) split(i int, d Directive) {
 		most = bound
 	}
 	most = min(max(most, value), math.MaxInt32)
-	h := Hole{Kind: IntegerHole, Role: FactorRole, Min: 1, Max: most, Value: value}
+	h := Hole{Role: FactorRole, Min: 1, Max: most, Value: value}
 	constant := old.known && old.hole == "" && len(old.by) == 0
 	switch {
 	case marks.inner.vectorized:
 		h = powers(VectorRole, value, min(most, maxVector))
 	case marks.outer.parallel && constant && !o.joined[i]:
-		h = Hole{Kind: OrdinalHole, Role: TasksRole, Value: ceilDiv(old.n, value)}
+		h = Hole{Role: TasksRole, Value: ceilDiv(old.n, value)}
 		h.Values = taskCounts(old.n, h.Value)
 	case marks.inner.unrolled:
 		h.Role, h.Max = UnrollRole, max(min(most, maxUnroll), value)
 	}
+	h.Extent = most
 	name := o.hole(i, d, d.New[1], h)
 
 	outer, inner := extent{}, extent{known: true, hole: name}
@@ -332,7 +349,7 @@ func (o *opener) fits(d Directive, name string, old extent) {
 	switch {
 	case old.tasks != "":
 		// Tasks of any size that still makes so many of them.
-		o.constrain(fmt.Sprintf("%s * (%s - 1) < %s", name, old.tasks, top))
+		o.constrain(fmt.Sprintf("%s * (%s - 1) < %s", name, old.tasks, top), old.holdsLast(old.tasks, name))
 		if t := o.t.tasks[old.tasks]; d.Ints[0] <= t.factor {
 			t.inner = append(t.inner, name)
 			o.t.tasks[old.tasks] = t
@@ -342,24 +359,26 @@ func (o *opener) fits(d Directive, name string, old extent) {
 		for _, b := range old.by {
 			text += " * " + b
 		}
-		o.constrain(text + " < " + top)
+		o.constrain(text+" < "+top, old.holdsLast(name, old.by...))
 	case old.hole != "":
-		o.constrain(name + " <= " + top)
+		o.constrain(name+" <= "+top, func(values map[string]int64) bool { return values[name] <= values[top] })
 		if d.Word == "round_up" {
-			o.constrain(top + " % " + name + " == 0")
+			o.constrain(top+" % "+name+" == 0", func(values map[string]int64) bool {
+				return values[name] > 0 && values[top]%values[name] == 0
+			})
 		}
 	}
 }
 
 // constrain keeps a constraint if the original values meet it: a schedule that
 // does not shows that it need not be met.
-func (o *opener) constrain(text string) {
+func (o *opener) constrain(text string, holds func(values map[string]int64) bool) {
 	values := map[string]int64{}
 	for _, h := range o.t.Holes {
 		values[h.Name] = h.Value
 	}
-	if ok, err := evalConstraint(text, values); ok && err == nil {
-		o.t.Constraints = append(o.t.Constraints, text)
+	if holds(values) {
+		o.t.Constraints = append(o.t.Constraints, Constraint{text, holds})
 	}
 }
 

@@ -65,12 +65,12 @@ func TestAlternativesEnd(t *testing.T) {
 	}
 	propose(2, 2, 1)
 	propose(2, 2, 1)
-	if err := a.Observe([]Outcome{fine(newCandidate(rollout(other.Start(), rand.New(rand.NewSource(1))), "random"))}); err != nil {
+	if err := a.Observe([]Outcome{fine(NewCandidate(other.Start().SampleDown(rand.New(rand.NewSource(1))), "random"))}); err != nil {
 		t.Fatal(err)
 	}
 	propose(9, 1, 2)
 	propose(1, 0, 3)
-	if err := a.Observe([]Outcome{fine(newCandidate(rollout(newSpace(t, "unsharp.h21", 2).Start(), rand.New(rand.NewSource(1))), "random"))}); err == nil {
+	if err := a.Observe([]Outcome{fine(NewCandidate(newSpace(t, "unsharp.h21", 2).Start().SampleDown(rand.New(rand.NewSource(1))), "random"))}); err == nil {
 		t.Error("an outcome of neither space is taken")
 	}
 }

@@ -14,7 +14,7 @@ type BeamOptions struct {
 	// Passes of the coarse-to-fine scheme; with a beam of 1 it has no meaning and
 	// there is one. Default 5.
 	Passes int
-	// Dropout is the chance, in percent, that no node is dropped over a whole pass;
+	// Dropout is the chance, in percent, that a beam of one drops no node over a whole pass;
 	// at every node that is about to be expanded it is a corresponding one (section
 	// 4.3). The seed matters only with it. Default 100: none is.
 	Dropout float64

@@ -238,12 +238,12 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v is taken", o)
 		}
 	}
-	for _, name := range []string{"oracle", "", "mcts_cost+real_30s", "beam_reruns_"} {
-		if _, err := NewModel(name, nil); err == nil {
+	for _, name := range []string{"oracle", "", "mcts_cost+real_30s", "beam_reruns_", "beam_reruns_reruns"} {
+		if _, err := NewSearcher(name, nil); err == nil {
 			t.Errorf("a search %q was made", name)
 		}
 	}
-	if _, err := NewModel("beam", func(*MCTSOptions) {}); err == nil {
+	if _, err := NewSearcher("beam", func(*MCTSOptions) {}); err == nil {
 		t.Error("a beam took the options of a tree search")
 	}
 }

@@ -140,7 +140,7 @@ func TestMovesStayLegal(t *testing.T) {
 			parents = append(parents, c.State)
 		}
 		for range 5 {
-			parents = append(parents, rollout(sp.Start(), rng))
+			parents = append(parents, sp.Start().SampleDown(rng))
 		}
 		for _, mv := range moves {
 			changed := 0
@@ -411,7 +411,7 @@ func TestScatteringPointByPoint(t *testing.T) {
 	check("the move", vectors, false)
 	back, _ := m.scalar(vectors, nil)
 	check("the move back", back, true)
-	given := []Candidate{newCandidate(vectors, "given"), newCandidate(vectors, "given")}
+	given := []Candidate{NewCandidate(vectors, "given"), NewCandidate(vectors, "given")}
 	for i, o := range begin(given, nil) {
 		if o.kind != isGiven || o.Origin != "given" {
 			t.Errorf("given as %q", o.Origin)

@@ -68,6 +68,11 @@ func TestRerunsOutliveOneWithoutACost(t *testing.T) {
 	if r, err := (Rerun{Inner: s}).Search(t.Context(), p, Budget{Evaluations: 50}, 1); err != nil || r.Cost != 2 || s.runs != 5 || r.Fallback {
 		t.Errorf("%g, fallback %v, %v after %d runs of 5", r.Cost, r.Fallback, err, s.runs)
 	}
+	first := &inTurn{ends: []func() (Result, error){good}}
+	s = &inTurn{ends: []func() (Result, error){good}}
+	if _, err := (Rerun{Inner: s, First: first}).Search(t.Context(), p, Budget{Evaluations: 50}, 1); err != nil || first.runs != 1 || s.runs != 4 {
+		t.Errorf("%v after %d runs of the first and %d of the others", err, first.runs, s.runs)
+	}
 	toy.cost = func([]int) float64 { return math.Inf(1) }
 	s = &inTurn{ends: []func() (Result, error){none}}
 	if _, err := (Rerun{Inner: s}).Search(t.Context(), p, Budget{Evaluations: 50}, 1); !errors.Is(err, ErrNoCost) || s.runs != 1 {

@@ -122,7 +122,7 @@ func withVectors(c Candidate) Candidate {
 	if !p.fitVectors() {
 		return c
 	}
-	return newCandidate(p.state(), c.Origin)
+	return NewCandidate(p.state(), c.Origin)
 }
 
 // opening is one of the candidates to begin with.
@@ -274,7 +274,7 @@ func (e *Evolve) halves() (Candidate, bool) {
 	if !p.halves() {
 		return Candidate{}, false
 	}
-	c := newCandidate(p.state(), "halves")
+	c := NewCandidate(p.state(), "halves")
 	return c, !e.seen[c.Hash]
 }
 
@@ -306,7 +306,7 @@ func (e *Evolve) open(changes bool) (Candidate, *due, bool) {
 	c := e.first[i].Candidate
 	e.first = slices.Delete(e.first, i, i+1)
 	if e.beginsSized() {
-		c = newCandidate(sized(c.State), c.Origin)
+		c = NewCandidate(sized(c.State), c.Origin)
 	}
 	return c, &e.dues[kind], true
 }
@@ -336,11 +336,11 @@ func (e *Evolve) hopeless(s *space.State) bool { return tooLarge(s) || e.o.Laten
 // next makes one candidate, which may be an old one; none where it would be hopeless.
 func (e *Evolve) next() (Candidate, birth, bool) {
 	if len(e.best) == 0 || e.rng.Float64() < e.o.Fresh {
-		s := rollout(e.sp.Start(), e.rng)
+		s := e.sp.Start().SampleDown(e.rng)
 		if e.beginsSized() {
 			s = sized(s)
 		}
-		return newCandidate(s, "random"), birth{}, !e.hopeless(s)
+		return NewCandidate(s, "random"), birth{}, !e.hopeless(s)
 	}
 	from, other := e.parent(), e.parent()
 	kind, s, ok := e.change(from, other)
@@ -358,7 +358,7 @@ func (e *Evolve) next() (Candidate, birth, bool) {
 	if e.hopeless(s) {
 		return Candidate{}, birth{}, false
 	}
-	return newCandidate(s, origin), birth{kind: kind, seconds: from.seconds}, true
+	return NewCandidate(s, origin), birth{kind: kind, seconds: from.seconds}, true
 }
 
 // change makes the first move drawn that has something to change: most pipelines have nothing

@@ -90,9 +90,9 @@ func TestKnownOpeningsDoNotCount(t *testing.T) {
 		e := NewEvolve(sp, rand.New(rand.NewSource(1)), o)
 		var known []Outcome
 		for _, c := range e.first[:12] { // all of these are given
-			plain, other := newCandidate(c.State, c.Origin), c.Candidate
+			plain, other := NewCandidate(c.State, c.Origin), c.Candidate
 			if allowed {
-				other = newCandidate(sized(c.State), c.Origin)
+				other = NewCandidate(sized(c.State), c.Origin)
 			}
 			known = append(known, Outcome{Candidate: plain}, Outcome{Candidate: other})
 		}

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// searchers are all that NewModel knows, with times that do not make a test long.
+// searchers are all that NewSearcher knows, with times that do not make a test long.
 func searchers(t testing.TB) map[string]Searcher {
 	t.Helper()
 	out := map[string]Searcher{}
-	for _, name := range ModelNames() {
+	for _, name := range SearcherNames() {
 		if _, ok := Extensions()[name]; ok {
 			continue // options has them
 		}
@@ -33,7 +33,7 @@ func searchers(t testing.TB) map[string]Searcher {
 			if _, ok := configurations()[name]; !ok {
 				change = nil
 			}
-			s, err := NewModel(n, change)
+			s, err := NewSearcher(n, change)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func TestLateness(t *testing.T) {
 		t.Fatalf("%d stages in one nest, %d where all are at root", fused(all.Root()), fused(apart.Root()))
 	}
 	var l Lateness
-	told := func(s *space.State, late bool) { l.learn(Outcome{Candidate: newCandidate(s, "a test"), Late: late}) }
+	told := func(s *space.State, late bool) { l.learn(Outcome{Candidate: NewCandidate(s, "a test"), Late: late}) }
 	for _, step := range []struct {
 		state    *space.State
 		late     bool
@@ -43,14 +43,14 @@ func TestLateness(t *testing.T) {
 	few, half := all, all
 	rng := rand.New(rand.NewSource(1))
 	for fused(few.Root()) >= crowd {
-		few = rollout(sp.Start(), rng)
+		few = sp.Start().SampleDown(rng)
 	}
 	told(few, true)
 	if l.hopeless(few) {
 		t.Errorf("%d stages together are hopeless", fused(few.Root()))
 	}
 	for 3*fused(half.Root()) >= 2*fused(all.Root()) || fused(half.Root()) < crowd {
-		half = rollout(sp.Start(), rng)
+		half = sp.Start().SampleDown(rng)
 	}
 	if l.hopeless(half) {
 		t.Errorf("%d stages together are hopeless by what became of %d", fused(half.Root()), fused(all.Root()))
@@ -60,7 +60,7 @@ func TestLateness(t *testing.T) {
 		seconds  float64
 		hopeless bool
 	}{{apart, 2, true}, {all, 1, false}, {apart, 0.5, true}} {
-		l.learn(Outcome{Candidate: newCandidate(m.state, "a test"), OK: true, Seconds: m.seconds})
+		l.learn(Outcome{Candidate: NewCandidate(m.state, "a test"), OK: true, Seconds: m.seconds})
 		told(all, true)
 		told(all, true)
 		if l.hopeless(all) != m.hopeless {

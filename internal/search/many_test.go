@@ -122,7 +122,7 @@ func TestFiveHundredStages(t *testing.T) {
 	p := longChain(t, 493)
 	sp := spacetest.New(t, p, space.Defaults(2))
 	for _, name := range []string{"beam", "mcts", "protuner"} {
-		s, err := NewModel(name, nil)
+		s, err := NewSearcher(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func Prototypes(sp *space.Space) []Candidate {
 	add := func(name string, p *plan) {
 		p.fitVectors()
 		p.tables()
-		c := newCandidate(p.state(), "prototype:"+name)
+		c := NewCandidate(p.state(), "prototype:"+name)
 		if known.take(c) {
 			out = append(out, c)
 		}
@@ -454,14 +454,13 @@ func everyInline(sp *space.Space) *plan {
 func everyRoot(sp *space.Space, light bool) *plan {
 	p := newPlan(sp)
 	for f := range sp.Funcs() {
-		switch {
-		case !sp.Scheduled(f):
-		default:
-			p.root(f)
-			p.even(f, 0)
-			if light && isLight(sp, f) {
-				p.preferInline(f)
-			}
+		if !sp.Scheduled(f) {
+			continue
+		}
+		p.root(f)
+		p.even(f, 0)
+		if light && isLight(sp, f) {
+			p.preferInline(f)
 		}
 	}
 	return p

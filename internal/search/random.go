@@ -31,7 +31,7 @@ func (r *Random) Propose(ctx context.Context, n int) ([]Candidate, error) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		c := newCandidate(rollout(r.sp.Start(), r.rng), "random")
+		c := NewCandidate(r.sp.Start().SampleDown(r.rng), "random")
 		if !r.seen.take(c) {
 			repeats++
 			continue
@@ -51,15 +51,4 @@ func (r *Random) Observe(outcomes []Outcome) error {
 		r.seen[o.Candidate.Hash] = true
 	}
 	return nil
-}
-
-// rollout draws decisions until the state is complete.
-func rollout(s *space.State, rng *rand.Rand) *space.State {
-	for {
-		a, ok := s.Sample(rng)
-		if !ok {
-			return s
-		}
-		s = s.Next(a)
-	}
 }

@@ -9,8 +9,8 @@ import (
 // Rerun runs a search again and again, each time with another seed, until the
 // budget is spent (ProTuner, section 5.4 and figure 9).
 type Rerun struct {
-	// Inner is what is run.
-	Inner Searcher
+	// Inner is what is run, but for the first time where First is set.
+	Inner, First Searcher
 	// Part is what one run may spend, as a part of the budget: 0 stands for all that
 	// is left, for searches that end by themselves.
 	Part float64
@@ -34,7 +34,11 @@ func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 		if r.Part > 0 {
 			each = b.part(r.Part).least(each)
 		}
-		res, e := r.Inner.Search(in, p, each, newStream(seed, uint64(run)).Int63())
+		inner := r.Inner
+		if run == 0 && r.First != nil {
+			inner = r.First
+		}
+		res, e := inner.Search(in, p, each, newStream(seed, uint64(run)).Int63())
 		m.searched(res)
 		m.steps.Add(res.Steps)
 		if !res.Fallback {

@@ -5,6 +5,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -64,14 +65,7 @@ var strategies = map[string]func(*space.Space, *rand.Rand) Strategy{
 }
 
 // Names lists the strategies New knows.
-func Names() []string {
-	var out []string
-	for n := range strategies {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
-}
+func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 
 // New makes the strategy of that name with its defaults.
 func New(name string, sp *space.Space, rng *rand.Rand) (Strategy, error) {
@@ -82,8 +76,8 @@ func New(name string, sp *space.Space, rng *rand.Rand) (Strategy, error) {
 	return make(sp, rng), nil
 }
 
-// newCandidate reads a candidate off a complete state.
-func newCandidate(s *space.State, origin string) Candidate {
+// NewCandidate reads a candidate off a complete state.
+func NewCandidate(s *space.State, origin string) Candidate {
 	sch := s.Schedule()
 	return Candidate{State: s, Schedule: sch, Origin: origin, Hash: sch.Hash()}
 }

@@ -93,11 +93,7 @@ func (n *StateNode) SampleDown(rng *rand.Rand) Node {
 	if s.Complete() {
 		return n
 	}
-	for !s.Complete() {
-		a, _ := s.Sample(rng)
-		s = s.Next(a)
-	}
-	return NewStateNode(s)
+	return NewStateNode(s.SampleDown(rng))
 }
 
 // Key implements Node: the coarse-to-fine hash of Adams et al.
@@ -197,8 +193,8 @@ func labels(trace []space.Decision) []uint64 {
 	return out
 }
 
-// Model evaluates state nodes by their features and a cost model.
-type Model struct {
+// ModelEvaluator evaluates state nodes by their features and a cost model.
+type ModelEvaluator struct {
 	sp    *space.Space
 	model *cost.Model
 	seen  atomic.Int64 // how many states it has looked at
@@ -217,12 +213,12 @@ type encoder struct {
 }
 
 // NewModelEvaluator evaluates nodes of sp with m, which must be of its pipeline.
-func NewModelEvaluator(sp *space.Space, m *cost.Model) *Model {
-	return &Model{sp: sp, model: m}
+func NewModelEvaluator(sp *space.Space, m *cost.Model) *ModelEvaluator {
+	return &ModelEvaluator{sp: sp, model: m}
 }
 
 // Evaluate implements Evaluator. Nodes must be StateNodes of the space.
-func (m *Model) Evaluate(ctx context.Context, dst []float64, batch []Node) error {
+func (m *ModelEvaluator) Evaluate(ctx context.Context, dst []float64, batch []Node) error {
 	x := m.take()
 	defer m.put(x)
 	for i, n := range batch {
@@ -238,7 +234,7 @@ func (m *Model) Evaluate(ctx context.Context, dst []float64, batch []Node) error
 	return nil
 }
 
-func (m *Model) take() *encoder {
+func (m *ModelEvaluator) take() *encoder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n := len(m.idle); n > 0 {
@@ -249,7 +245,7 @@ func (m *Model) take() *encoder {
 	return &encoder{Extractor: feature.New(m.sp)}
 }
 
-func (m *Model) put(x *encoder) {
+func (m *ModelEvaluator) put(x *encoder) {
 	m.mu.Lock()
 	m.idle = append(m.idle, x)
 	m.mu.Unlock()

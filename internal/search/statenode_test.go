@@ -49,7 +49,7 @@ func pipelineProblem(t testing.TB, name string, cores int) Problem {
 // and the same one each time.
 func TestSearchersOnPipelines(t *testing.T) {
 	for _, name := range []string{"greedy", "draws", "anneal", "mcts", "mcts_half_greedy", "protuner_deep"} {
-		s, err := NewModel(name, nil)
+		s, err := NewSearcher(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestNothingLegal(t *testing.T) {
 	o.MemoryLimit, o.InlinedCalls, o.Recompute = 1, 1, 1
 	sp := spacetest.New(t, d, o)
 	for _, name := range []string{"greedy", "mcts", "protuner"} {
-		s, err := NewModel(name, nil)
+		s, err := NewSearcher(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

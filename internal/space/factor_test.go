@@ -116,7 +116,7 @@ func TestLanesOfStrips(t *testing.T) {
 func TestPartialResultsAreNotRoundedUp(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "exposure_parts.h21"), Defaults(2))
 	f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == "total_parts" })
-	s := rollout(sp.Start(), rand.New(rand.NewSource(1)))
+	s := sp.Start().SampleDown(rand.New(rand.NewSource(1)))
 	if text := s.Schedule().String(); sp.nodes[f].factored != 2 || strings.Contains(text, roundUp) {
 		t.Errorf("rounded up:\n%s", text)
 	}

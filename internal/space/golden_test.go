@@ -17,16 +17,6 @@ func newSpace(t testing.TB, p *pipeline.Pipeline, o Options) *Space {
 	return sp
 }
 
-func rollout(s *State, rng *rand.Rand) *State {
-	for {
-		a, ok := s.Sample(rng)
-		if !ok {
-			return s
-		}
-		s = s.Next(a)
-	}
-}
-
 // Whatever is drawn, of whatever pipeline, is complete, names only what is there,
 // splits reductions with guards, and is rebuilt by its own trace, also through the
 // text form.
@@ -39,7 +29,7 @@ func TestDrawnSchedules(t *testing.T) {
 				sp := newSpace(t, p, o)
 				rng := rand.New(rand.NewSource(1))
 				for i := range 12 {
-					s := rollout(sp.Start(), rng)
+					s := sp.Start().SampleDown(rng)
 					if as := s.Actions(nil); len(as) > 0 || !s.Complete() {
 						t.Fatalf("a state sampled to its end offers %v", as)
 					}

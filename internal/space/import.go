@@ -42,6 +42,22 @@ func (sp *Space) Import(text string) (*State, error) {
 	return s, nil
 }
 
+// ImportAs is Import of a loop nest whose text leaves open which of several states it
+// is: of those, the first that accept takes.
+func (sp *Space) ImportAs(text string, accept func(*State) bool) (*State, error) {
+	goal, err := sp.parseNest(text)
+	if err != nil {
+		return nil, err
+	}
+	im := sp.newImporter(goal)
+	im.accept = accept
+	s := im.follow(sp.start, nil)
+	if s == nil {
+		return nil, errors.New("space: import of a loop nest: none of the states found for it is accepted")
+	}
+	return s, nil
+}
+
 func (sp *Space) newImporter(goal *written) *importer {
 	im := &importer{sp: sp, goal: goal, tops: map[int][]*written{}, inlined: map[int]bool{}, named: map[int]bool{}, furthest: -1, limit: maxImportSteps}
 	im.list(goal)

@@ -17,7 +17,7 @@ func TestImportOfOwnText(t *testing.T) {
 				sp := newSpace(t, p, o)
 				rng := rand.New(rand.NewSource(7))
 				for range 10 {
-					s := rollout(sp.Start(), rng)
+					s := sp.Start().SampleDown(rng)
 					again, err := sp.Import(s.String())
 					if err != nil {
 						t.Fatalf("%v\n%v\n%v", err, s, sp.FormatTrace(s.Trace()))
@@ -97,7 +97,7 @@ func FuzzImport(f *testing.F) {
 	sp := newSpace(f, toy(64, 16, 1, 2), Adams(2))
 	rng := rand.New(rand.NewSource(1))
 	for range 8 {
-		f.Add(rollout(sp.Start(), rng).String())
+		f.Add(sp.Start().SampleDown(rng).String())
 	}
 	f.Add("realize: a\na 1 4 (0, 0) t p\n a 16c 4c (0, 0) t\n  a 4vc 1c (0, 0) *\n")
 	f.Fuzz(func(t *testing.T, text string) {

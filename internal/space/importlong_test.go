@@ -17,7 +17,7 @@ func TestImportOfLongChains(t *testing.T) {
 	sp := newSpace(t, toy(384, 256, rows...), Adams(2))
 	rng := rand.New(rand.NewSource(1))
 	for deep := 0; deep < 12; {
-		s := rollout(sp.Start(), rng)
+		s := sp.Start().SampleDown(rng)
 		i := slices.IndexFunc(s.Root().Children, func(c *Nest) bool { return c.Func == 0 })
 		tasks := s.Root().Children[i]
 		if len(tasks.StoreAt) > 0 || len(tasks.Children) > 1 || len(tasks.Children[0].StoreAt) < 2 {

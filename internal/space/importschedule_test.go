@@ -26,7 +26,7 @@ func TestImportOfOwnSchedules(t *testing.T) {
 			x := feature.New(sp)
 			rng := rand.New(rand.NewSource(3))
 			for range 12 {
-				s := spacetest.Complete(sp, rng)
+				s := sp.Start().SampleDown(rng)
 				want := s.Schedule()
 				all++
 				again, err := sp.ImportSchedule(want)
@@ -138,7 +138,7 @@ func TestNearestOfOwnSchedules(t *testing.T) {
 		rng := rand.New(rand.NewSource(5))
 		exact := 0
 		for range 10 {
-			s := spacetest.Complete(sp, rng)
+			s := sp.Start().SampleDown(rng)
 			near, err := sp.NearSchedule(s.Schedule())
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +161,7 @@ func FuzzImportSchedule(f *testing.F) {
 	sp := spacetest.New(f, pipelinetest.Described(f, "multi_output.h21"), space.Adams(2))
 	rng := rand.New(rand.NewSource(1))
 	for range 8 {
-		f.Add(spacetest.Complete(sp, rng).Schedule().String())
+		f.Add(sp.Start().SampleDown(rng).Schedule().String())
 	}
 	f.Add("detail.compute_root()\nblurred.compute_at(detail, x)\nrows.compute_at(blurred, __outermost)\n")
 	f.Add("detail.fuse(x, y, t)\ndetail.parallel(t)\nblurred.compute_at(detail, t)\n")

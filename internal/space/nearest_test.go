@@ -23,7 +23,7 @@ func TestNearestAreNearest(t *testing.T) {
 			sp := newSpace(t, pipelinetest.Described(t, name), o)
 			rng := rand.New(rand.NewSource(3))
 			for range 3 {
-				trace := rollout(sp.Start(), rng).Trace()
+				trace := sp.Start().SampleDown(rng).Trace()
 				for s := sp.Start(); !s.Complete(); {
 					f, kind := s.Deciding()
 					for i := range trace {

@@ -27,6 +27,14 @@ func (s *State) Sample(rng *rand.Rand) (Action, bool) {
 	return Action{}, false
 }
 
+// SampleDown samples until the state is complete.
+func (s *State) SampleDown(rng *rand.Rand) *State {
+	for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
+		s = s.Next(a)
+	}
+	return s
+}
+
 func (s *State) sampleCompute(rng *rand.Rand, f int) Action {
 	n := &s.sp.nodes[f]
 	inline, can := s.inlining(f)

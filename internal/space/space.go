@@ -541,10 +541,6 @@ func (sp *Space) minimumPoints(f int) []float64 {
 	return out
 }
 
-// imageCallRow is the row of Stage.Features that counts loads from an image that
-// is no Func: after one row of types in use, nineteen operations come first.
-const imageCallRow = 20
-
 // spillsAlong says whether computing more of a Func along dimension d reads more of an input
 // or output. The dimensions that rfactor made of a reduction's loops always do: what is read
 // along them is promised to be within the reduction's domain, so that bounds tell nothing.
@@ -568,13 +564,8 @@ func (sp *Space) findSpills(f int, beyond func(dim int) bool) bool {
 	b := sp.root.bounds(f)
 	for s := range n.Stages {
 		st := &sp.stages[n.first+s]
-		if st.Trusts && !sp.o.Unchecked {
+		if st.Trusts && !sp.o.Unchecked || st.CallsImages() {
 			return true
-		}
-		for i := imageCallRow * 7; i < (imageCallRow+1)*7 && i < len(st.Features); i++ {
-			if st.Features[i] > 0 {
-				return true
-			}
 		}
 		loops := b.Loops(s)
 		wide := make([]pipeline.Span, len(loops))

@@ -180,7 +180,7 @@ func TestBruteForce(t *testing.T) {
 			}
 			found := map[uint64]bool{}
 			for range 60 * len(all) {
-				s := rollout(sp.Start(), rng)
+				s := sp.Start().SampleDown(rng)
 				if all[s.Key()] == nil {
 					t.Fatalf("drew what is not in the space:\n%v", s)
 				}
@@ -298,11 +298,11 @@ func documented(s *State, as []Action) []float64 {
 
 func TestStatesAreShared(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "harris.h21"), Defaults(2))
-	want := rollout(sp.Start(), rand.New(rand.NewSource(9))).Key()
+	want := sp.Start().SampleDown(rand.New(rand.NewSource(9))).Key()
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if got := rollout(sp.Start(), rand.New(rand.NewSource(9))).Key(); got != want {
+			if got := sp.Start().SampleDown(rand.New(rand.NewSource(9))).Key(); got != want {
 				t.Errorf("the same draws gave %x and %x", got, want)
 			}
 		})
@@ -316,7 +316,7 @@ func TestForgetting(t *testing.T) {
 	p := pipelinetest.Described(t, "harris.h21")
 	keeps, forgets := newSpace(t, p, Defaults(2)), newSpace(t, p, Defaults(2))
 	for seed := range int64(20) {
-		before := rollout(forgets.Start(), rand.New(rand.NewSource(seed)))
+		before := forgets.Start().SampleDown(rand.New(rand.NewSource(seed)))
 		text, was := before.String(), known(before.Root())
 		s, rng := forgets.Start(), rand.New(rand.NewSource(seed))
 		for {
@@ -327,7 +327,7 @@ func TestForgetting(t *testing.T) {
 			}
 			s = s.Next(a)
 		}
-		want := rollout(keeps.Start(), rand.New(rand.NewSource(seed)))
+		want := keeps.Start().SampleDown(rand.New(rand.NewSource(seed)))
 		if s.Key() != want.Key() || s.String() != want.String() {
 			t.Fatalf("seed %d: a space that forgets gives\n%s\nand one that does not\n%s", seed, s, want)
 		}
@@ -420,7 +420,7 @@ func TestInputsAreNotOverread(t *testing.T) {
 		sp := newSpace(t, p, Defaults(2))
 		words := map[string]int{}
 		for range 200 {
-			for _, d := range rollout(sp.Start(), rng).Schedule().Directives {
+			for _, d := range sp.Start().SampleDown(rng).Schedule().Directives {
 				if d.Op == schedule.Split {
 					words[d.Word]++
 				}
@@ -532,7 +532,7 @@ func TestParametersAreNotUnrolled(t *testing.T) {
 		sp := newSpace(t, pipelinetest.Described(t, "parametric.h21"), o)
 		unrolled := 0
 		for seed := range int64(300) {
-			for _, d := range rollout(sp.Start(), rand.New(rand.NewSource(seed))).Schedule().Directives {
+			for _, d := range sp.Start().SampleDown(rand.New(rand.NewSource(seed))).Schedule().Directives {
 				if d.Op == schedule.Unroll && d.Func == "level" && d.Vars[0] == "k" {
 					unrolled++
 				}
@@ -591,7 +591,7 @@ func TestShared(t *testing.T) {
 	rng := rand.New(rand.NewSource(5))
 	further := 0
 	for range 100 {
-		s, other := rollout(sp.Start(), rng), rollout(sp.Start(), rng)
+		s, other := sp.Start().SampleDown(rng), sp.Start().SampleDown(rng)
 		base := sp.Start()
 		if rng.Intn(2) > 0 {
 			for base = s.Parent(); base.Depth() > 6; base = base.Parent() {

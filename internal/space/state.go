@@ -109,7 +109,7 @@ func (s *State) Placed() int {
 // Complete holds when nothing is left to decide.
 func (s *State) Complete() bool { return s.pos == 2*len(s.sp.nodes) }
 
-// Next decision's Func and kind; Kind Compute stands for inlining too.
+// Deciding is the next decision's Func and kind; Compute stands for inlining too.
 func (s *State) Deciding() (fn int, kind Kind) {
 	switch {
 	case s.Complete():

@@ -143,8 +143,8 @@ func (c *RootTimer) seconds(x search.Candidate) float64 {
 	return math.Inf(1)
 }
 
-// rootTimer is what a search that measures chooses with: it shares the database. What is
-// known is read anew, since the spaces before this one measured.
+// rootTimer is what a search that measures chooses with: it shares the database, so that
+// what earlier runs timed is not timed again.
 func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 	past, err := t.known(ctx)
 	if err != nil {
@@ -183,7 +183,5 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 // for from the start.
 func (t *tuner) screener() *measure.Screener {
 	local := measure.Local{Server: t.server, Lock: measure.NewHostLock(), Threads: t.o.Threads, BuildLimit: t.buildLimit}
-	s := &measure.Screener{Builder: local, Runner: local, Protocol: t.o.Protocol}
-	s.SetBest(t.ref.Time)
-	return s
+	return measure.NewScreener(local, local, t.o.Protocol, t.ref.Time)
 }

@@ -443,7 +443,8 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 		if err := o.Lock.With(ctx, func() error { _, wrong = r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); return nil }); err != nil {
 			return err
 		}
-		if wrong != nil {
+		var f *bridge.Failure
+		if wrong != nil && (!errors.As(wrong, &f) || f.Status != measure.TimedOut.String()) {
 			t.report.baseline(b.name).Note = "good for the estimated output only: " + wrong.Error()
 			r.Fresh.Lenient = true
 		}
@@ -504,5 +505,5 @@ func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
 func (t *tuner) fresh(runner, library string) measure.InFresh {
 	return measure.Pinned(bridge.Fresh{
 		Runner: runner, Library: library, Function: t.plainName(), Data: t.ref.Data, Threads: t.o.Threads, Memory: t.o.CandidateMemory,
-	})
+	}, t.ref.Time)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -104,7 +105,8 @@ func (t *tuner) guided(ctx context.Context, sp *space.Space, model *cost.Model, 
 	if err != nil && asking.Err() == nil {
 		return nil, fmt.Errorf("asking the model about %s: %w", t.gen.Name, err)
 	}
-	found := result.Ranked()
+	// What a search falls back on that is stopped before it costed anything has no cost.
+	found := slices.DeleteFunc(result.Ranked(), func(s search.Solution) bool { return math.IsInf(s.Cost, 1) })
 	if len(found) > 0 {
 		if seconds := found[0].Cost / 1e3; t.report.Predicted == 0 || seconds < t.report.Predicted {
 			t.report.Predicted = seconds
@@ -125,7 +127,7 @@ func searcherOf(name string, choose func(context.Context, []search.Solution) (in
 	case search.RootTime(name) > 0:
 		change = func(o *search.MCTSOptions) { o.RootTime = 0 }
 	}
-	return search.NewModel(name, change)
+	return search.NewSearcher(name, change)
 }
 
 // predict takes the model's best that computes the right thing, and times nothing.

@@ -22,7 +22,7 @@ func (byKey) Evaluate(_ context.Context, dst []float64, batch []search.Node) err
 func TestAskingMovesTheRoot(t *testing.T) {
 	sp, _ := solutions(t, 1)
 	choose := func(context.Context, []search.Solution) (int, error) { return 0, nil }
-	for _, name := range search.ModelNames() {
+	for _, name := range search.SearcherNames() {
 		if _, err := searcherOf(name, choose); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

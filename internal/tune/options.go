@@ -21,7 +21,7 @@ type Options struct {
 	Generator bridge.Options
 
 	// Search names the strategy: a measured one (search.Names), or one guided by the
-	// model (search.ModelNames), whose finds are measured first and then evolved.
+	// model (search.SearcherNames), whose finds are measured first and then evolved.
 	// Default protuner; where no weights are installed, evolve.
 	Search string
 	// Weights is the model's .weights file. Default those inside the installed
@@ -80,7 +80,8 @@ type Options struct {
 	Inputs []string
 	// Threads is HL_NUM_THREADS. Default the number of processors.
 	Threads int
-	// CandidateMemory bounds the address space of each candidate. Default 8 GiB.
+	// CandidateMemory bounds the address space of each candidate, besides its inputs and
+	// outputs. Default 8 GiB.
 	CandidateMemory int64
 	// CandidateBuild bounds compiling each. Default 1 minute.
 	CandidateBuild time.Duration
@@ -113,12 +114,12 @@ func (o Options) Validate() error {
 	case o.Generator.Path == "":
 		return errors.New("no Generator was named; give its .cpp or its built program")
 	case !slices.Contains(search.Names(), o.Search) && !o.asksModel():
-		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), search.ModelNames()...), ", "))
+		return fmt.Errorf("there is no search %q; choose one of %s", o.Search, strings.Join(append(search.Names(), search.SearcherNames()...), ", "))
 	case o.Unmeasured && search.Measures(o.Search):
 		return fmt.Errorf("%s measures at each root, which cannot be turned off; choose another --search, such as protuner", o.Search)
 	case o.Unmeasured && !o.asksModel():
 		return fmt.Errorf("without measuring only the model can tell schedules apart, and %s does not ask it; choose another --search, one of %s",
-			o.Search, strings.Join(search.ModelNames(), ", "))
+			o.Search, strings.Join(search.SearcherNames(), ", "))
 	case o.Budget <= 0:
 		return fmt.Errorf("a budget of %v leaves no time to measure anything; give a positive one, such as --budget 5m", o.Budget)
 	case o.Trials < 0:
@@ -148,7 +149,7 @@ func (o Options) Validate() error {
 }
 
 // asksModel says whether the search is guided by the model.
-func (o Options) asksModel() bool { return search.IsModel(o.Search) }
+func (o Options) asksModel() bool { return search.IsSearcher(o.Search) }
 
 // Events tell how a run goes. Any function may be nil. They are called from one
 // goroutine at a time and must not block.

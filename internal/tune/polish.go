@@ -256,7 +256,7 @@ func (p *polisher) open(ctx context.Context) (*study, error) {
 	}
 	var constraints []string
 	for _, c := range template.Constraints {
-		if text, open := fix(c, st.fixed); open {
+		if text, open := fix(c.String(), st.fixed); open {
 			constraints = append(constraints, text)
 		}
 	}
@@ -301,12 +301,16 @@ func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[ui
 		s, err := st.template.Fill(values)
 		hash := s.Hash()
 		outcome := bayes.Failure(bayes.Lost, "it is being measured")
+		_, waits := st.trials[hash]
 		if err != nil {
 			outcome = bayes.Failure(bayes.Infeasible, err.Error())
 		} else if o, ok := known[hash]; ok { // several numbers of tasks come to one factor
 			outcome = valued(o)
-		} else if !asked[hash] {
+		} else if !waits {
 			st.trials[hash] = trials[0].ID
+			if asked[hash] {
+				continue // tell has the outcome once it is measured
+			}
 			return search.Candidate{Schedule: s, Origin: polished, Hash: hash}, nil
 		}
 		if err := st.bayes.Tell(ctx, trials[0].ID, outcome); err != nil {
@@ -377,7 +381,7 @@ func near(h schedule.Hole) []float64 {
 		return out
 	}
 	for v := max(1, h.Min); v <= min(h.Value*polishReach, h.Max); v++ {
-		if v == h.Value || smooth(v) || h.Max%v == 0 {
+		if v == h.Value || smooth(v) || h.Extent > 0 && h.Extent%v == 0 {
 			take(v)
 		}
 	}
@@ -408,11 +412,12 @@ func fix(constraint string, fixed map[string]int64) (text string, open bool) {
 	return text, open
 }
 
-// shapeOf tells schedules apart by all but the numbers of their splits.
+// shapeOf tells schedules apart by all but the numbers that may be holes.
 func shapeOf(s schedule.Schedule) uint64 {
 	out := slices.Clone(s.Directives)
 	for i, d := range out {
-		if d.Op == schedule.Split {
+		switch d.Op {
+		case schedule.Split, schedule.FoldStorage, schedule.AlignStorage, schedule.Prefetch:
 			out[i].Ints = []int64{1}
 		}
 	}

@@ -228,9 +228,10 @@ func TestNearHoles(t *testing.T) {
 		hole schedule.Hole
 		want []float64
 	}{
-		{schedule.Hole{Role: schedule.FactorRole, Min: 1, Max: 14, Value: 6}, []float64{2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}},
+		{schedule.Hole{Role: schedule.FactorRole, Min: 1, Max: 14, Extent: 14, Value: 6}, []float64{2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}},
+		{schedule.Hole{Role: schedule.UnrollRole, Min: 1, Max: 16, Extent: 28, Value: 7}, []float64{3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16}},
 		{schedule.Hole{Role: schedule.VectorRole, Min: 1, Max: 64, Value: 16, Values: []int64{1, 2, 4, 8, 16, 32, 64}}, []float64{8, 16, 32}},
-		{schedule.Hole{Role: schedule.FactorRole, Min: 1, Max: 1, Value: 1}, []float64{1}},
+		{schedule.Hole{Role: schedule.FactorRole, Min: 1, Max: 1, Extent: 1, Value: 1}, []float64{1}},
 		{schedule.Hole{Role: schedule.FoldRole, Min: 6, Max: 48, Value: 6, Values: []int64{6, 12, 24, 48}}, nil},
 		{schedule.Hole{Role: schedule.PrefetchRole, Min: 0, Max: 16, Value: 0}, nil},
 	} {

@@ -236,7 +236,7 @@ func (t *tuner) rebuild(m tunedb.Measurement) (search.Candidate, bool) {
 		if state == nil {
 			continue
 		}
-		if c := candidate(state, m.Origin); c.Schedule.HashString() == m.Hash {
+		if c := search.NewCandidate(state, m.Origin); c.Schedule.HashString() == m.Hash {
 			return c, true
 		}
 	}
@@ -344,7 +344,7 @@ func (t *tuner) tell(m measured, known int, elapsed time.Duration) {
 	t.events.Measured(p)
 }
 
-// finalists are the best schedules, one of each text.
+// finalists are the best schedules, the fastest first.
 func (t *tuner) finalists() []schedule.Schedule {
 	var out []schedule.Schedule
 	for _, r := range t.best[:min(len(t.best), t.o.Finalists)] {

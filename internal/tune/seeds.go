@@ -147,7 +147,7 @@ func (t *tuner) remember(ctx context.Context) (out []search.Candidate, err error
 				continue // its Funcs have other names: it is of another space or an older Generator
 			}
 			if state, _, err := sp.Replay(trace, space.Nearest); err == nil {
-				out = append(out, candidate(state, seedOrigin+earlier))
+				out = append(out, search.NewCandidate(state, seedOrigin+earlier))
 				break
 			}
 		}
@@ -178,17 +178,10 @@ func (t *tuner) sow(ctx context.Context, name string, f *foreign) {
 	if f.near {
 		origin = nearOrigin
 	}
-	f.candidates = append(f.candidates, candidate(n.State, origin+name))
+	f.candidates = append(f.candidates, search.NewCandidate(n.State, origin+name))
 	if !slices.Contains(t.spaces, sp) {
 		t.spaces = append(t.spaces, sp)
 	}
-}
-
-// candidate is a complete state that did not come from a strategy.
-func candidate(state *space.State, origin string) search.Candidate {
-	c := search.Candidate{State: state, Schedule: state.Schedule(), Origin: origin}
-	c.Hash = c.Schedule.Hash()
-	return c
 }
 
 // tellSeeds puts the seeds' times into the report: those of earlier runs too.

@@ -18,7 +18,7 @@ import (
 
 // drawn is a complete state.
 func drawn(sp *space.Space, seed int64) *space.State {
-	return spacetest.Complete(sp, rand.New(rand.NewSource(seed)))
+	return sp.Start().SampleDown(rand.New(rand.NewSource(seed)))
 }
 
 // What was found at another size is played again here; what cannot be read is left out.

@@ -1,11 +1,9 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,38 +19,17 @@ import (
 
 // manifest is what a run can be repeated from.
 type manifest struct {
-	Path      string   `json:"path"`
-	Flags     []string `json:"flags,omitempty"`
-	Search    string   `json:"search"`
-	Budget    string   `json:"budget"`
-	Trials    int      `json:"trials,omitempty"`
-	Seed      int64    `json:"seed"`
-	Seeds     []string `json:"seeds,omitempty"`
-	Baselines []string `json:"baselines,omitempty"`
-	Inputs    []string `json:"inputs,omitempty"`
-	Space     any      `json:"space"`
-	Protocol  any      `json:"protocol"`
-	CPU       string   `json:"cpu"`
-	Governor  string   `json:"governor,omitempty"`
-	SMT       string   `json:"smt,omitempty"`
-	Load      string   `json:"load,omitempty"` // at the start
+	Options  Options       `json:"options"`
+	Space    space.Options `json:"space"`
+	Program  string        `json:"program"` // version of protuner
+	CPU      string        `json:"cpu"`
+	Governor string        `json:"governor,omitempty"`
+	SMT      string        `json:"smt,omitempty"`
+	Load     string        `json:"load,omitempty"` // at the start
 }
 
 func newManifest(o Options, so space.Options) manifest {
-	m := manifest{
-		Path: o.Generator.Path, Flags: o.Generator.CompileFlags, Search: o.Search, Budget: o.Budget.String(), Trials: o.Trials,
-		Seed: o.Seed, Seeds: o.Seeds, Baselines: o.Baselines, Inputs: o.Inputs, Space: so, Protocol: o.Protocol, CPU: CPUModel(),
-		Governor: firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-		SMT:      firstLine("/sys/devices/system/cpu/smt/active"), Load: firstLine("/proc/loadavg"),
-	}
-	return m
-}
-
-// firstLine of a small file; empty where there is none.
-func firstLine(path string) string {
-	text, _ := os.ReadFile(path)
-	line, _, _ := strings.Cut(string(text), "\n")
-	return line
+	return manifest{Options: o, Space: so, Program: Program(), CPU: CPUModel(), Governor: Governor(), SMT: SMT(), Load: Load()}
 }
 
 // tuner is one run.
@@ -107,7 +84,7 @@ var ErrNothingWorked = errors.New("no schedule ran and computed the right thing"
 // Run tunes one Generator. Closing stop ends what it is at: the best so far is built and
 // handed back without the races that were not over, and the error is ErrInterrupted beside a
 // report, whose Hash is empty where nothing was found yet. Cancelling ctx abandons everything
-// but what is in the database.
+// but what is in the database. ErrUnkept comes with a report, too.
 func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
@@ -128,11 +105,21 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	err = t.finish(ctx, stop)
 	switch {
 	case err == nil:
-		err = t.recorder.End(ctx, t.report)
+		err = unkept(t.recorder.End(ctx, t.report))
 	case errors.Is(err, ErrInterrupted) && t.report.Hash != "":
-		err = cmp.Or(t.recorder.Report(ctx, t.report), err)
+		err = errors.Join(err, unkept(t.recorder.Report(ctx, t.report)))
 	}
 	return t.report, err
+}
+
+// ErrUnkept says that the report, which is there, could not be put into the database.
+var ErrUnkept = errors.New("the report is not in the database")
+
+func unkept(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrUnkept, err)
+	}
+	return err
 }
 
 // prepare is all that can be done, or refused, before anything is searched.
@@ -301,14 +288,14 @@ func (t *tuner) serve(ctx context.Context, stop <-chan struct{}) (err error) {
 	t.events.phase("reference")
 	asking, cancel := Stoppable(ctx, stop)
 	defer cancel()
-	t.server, err = t.gen.Serve(ctx, bridge.ServerOptions{
+	t.server, err = t.gen.Serve(asking, bridge.ServerOptions{
 		MemoryBytes: t.o.CandidateMemory, BuildTime: t.o.CandidateBuild, Inputs: t.inputs,
 		CPUs: measure.PhysicalCPUs(t.o.Threads),
 	})
 	if says := (*bridge.GeneratorError)(nil); errors.As(err, &says) {
 		return &UsageError{err}
 	} else if err != nil {
-		return err
+		return interruption(ctx, stop, err)
 	}
 	t.ref, err = measure.Reference(asking, t.server, t.pipe)
 	if err != nil {

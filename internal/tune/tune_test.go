@@ -47,7 +47,7 @@ func TestOptionsAreValidated(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	for _, s := range append(search.Names(), search.ModelNames()...) {
+	for _, s := range append(search.Names(), search.SearcherNames()...) {
 		if o := valid(); o.Search != s {
 			o.Search = s
 			if err := o.Validate(); err != nil {

@@ -1,12 +1,10 @@
 package tune
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"fmt"
 	"math/rand"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -50,27 +48,6 @@ func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bri
 		w.Inputs = append(w.Inputs, fmt.Sprintf("%s %v", text, in.Extents))
 	}
 	return w, nil
-}
-
-// HostName says on what kind of machine times were taken.
-func HostName() string {
-	return fmt.Sprintf("%s, %d processors", CPUModel(), runtime.NumCPU())
-}
-
-// CPUModel is the processor's name as Linux gives it.
-func CPUModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 // Stream is a source of randomness of its own for each purpose, all from one seed,

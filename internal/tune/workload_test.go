@@ -1,15 +1,19 @@
 package tune
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/space"
 )
 
 // work is what a workload is made of.
@@ -84,5 +88,40 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 	w.inputs[0].Fill = "raw:" + filepath.Join(dir, "nowhere")
 	if _, err := workload(w.o, w.g, w.p, w.inputs); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the input's file: %v", err)
+	}
+}
+
+// TestRunsKeepTheirOptions: a run can be repeated from what the database has of it.
+func TestRunsKeepTheirOptions(t *testing.T) {
+	o := Defaults()
+	o.Generator = bridge.Options{Path: "f.cpp", Params: []bridge.Param{{Name: "taps", Value: "5"}}, CompileFlags: []string{"-DN=3"}}
+	o.Judge, o.Unmeasured, o.Trials, o.Finalists, o.Weights = false, true, 7, 2, "mine.weights"
+	so := space.Defaults(3)
+	so.Sized = true
+	text, err := json.Marshal(newManifest(o, so))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back manifest
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back.Options, o) || back.Space != so || back.Program == "" || back.CPU == "" {
+		t.Errorf("of %+v there is %+v", o, back)
+	}
+}
+
+// TestProcessorsHaveNames: machines of other processors are told apart where Linux gives
+// numbers in place of a name.
+func TestProcessorsHaveNames(t *testing.T) {
+	for info, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: A Fast One\nflags\t: sse\n": "A Fast One",
+		"processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n\nprocessor\t: 1\nCPU implementer\t: 0x41\nCPU variant\t: 0x1\nCPU part\t: 0xd05\n": runtime.GOARCH +
+			" implementer 0x41 variant 0x3 part 0xd0c variant 0x1 part 0xd05",
+		"": runtime.GOARCH,
+	} {
+		if got := cpuModel(info); got != want {
+			t.Errorf("%q is %q, want %q", info, got, want)
+		}
 	}
 }

@@ -41,7 +41,6 @@ type BenchRace struct {
 	App      string          `json:"app"`
 	Part     string          `json:"part"`
 	Times    int             `json:"times"` // how often the part occurs in its application
-	Workload Workload        `json:"workload"`
 	Lanes    []BenchLane     `json:"lanes"`
 	Sentinel []time.Duration `json:"sentinel_ns"` // the first lane timed a second time in each round
 	Rounds   int             `json:"rounds"`

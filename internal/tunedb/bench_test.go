@@ -24,7 +24,7 @@ func TestBenchIsKept(t *testing.T) {
 		t.Fatalf("begun again: %s, %v", again, err)
 	}
 	entry := BenchEntry{App: "harris", Method: "expert", Repeat: 1, Seed: 7, Status: "ok", Schedule: "f.compute_root()\n", Took: time.Second, Made: at(1)}
-	race := BenchRace{App: "harris", Times: 1, Workload: workload("a"), Rounds: 2, Thrown: 1, Sentinel: []time.Duration{3, 4}, Taken: at(2),
+	race := BenchRace{App: "harris", Times: 1, Rounds: 2, Thrown: 1, Sentinel: []time.Duration{3, 4}, Taken: at(2),
 		Lanes: []BenchLane{{Method: "expert", Repeat: 1, Laps: []time.Duration{1, 2}}, {Method: "beam", Repeat: 1, Laps: []time.Duration{5, 0}, Failure: "crashed"}}}
 	later := entry
 	later.Checked, later.Cost = true, 1.25

@@ -1,9 +1,8 @@
-// Package spacetest gives the tests of other packages spaces, states drawn of them, and
-// schedules that Adams2019 made.
+// Package spacetest gives the tests of other packages spaces, and schedules that Adams2019
+// made.
 package spacetest
 
 import (
-	"math/rand"
 	"strings"
 	"testing"
 
@@ -20,15 +19,6 @@ func New(t testing.TB, p *pipeline.Pipeline, o space.Options) *space.Space {
 		t.Fatal(err)
 	}
 	return sp
-}
-
-// Complete is a complete state whose decisions are drawn.
-func Complete(sp *space.Space, rng *rand.Rand) *space.State {
-	s := sp.Start()
-	for a, ok := s.Sample(rng); ok; a, ok = s.Sample(rng) {
-		s = s.Next(a)
-	}
-	return s
 }
 
 var goldens = pipelinetest.Beside("..", "..", "feature", "testdata")

@@ -77,15 +77,15 @@ func configurations() map[string]MCTSOptions {
 	return all
 }
 
-// ModelNames lists the searches that NewModel knows. Each may be followed by
+// SearcherNames lists the searches that NewSearcher knows. Each may be followed by
 // "_reruns", but for those that measure.
-func ModelNames() []string {
+func SearcherNames() []string {
 	return append(slices.Sorted(maps.Keys(configurations())), "anneal", "beam", "draws", "greedy")
 }
 
-// IsModel says whether NewModel knows a name.
-func IsModel(name string) bool {
-	return slices.Contains(ModelNames(), strings.TrimSuffix(name, rerunSuffix)) && !(Reruns(name) && Measures(name))
+// IsSearcher says whether NewSearcher knows a name.
+func IsSearcher(name string) bool {
+	return slices.Contains(SearcherNames(), strings.TrimSuffix(name, rerunSuffix)) && !(Reruns(name) && Measures(name))
 }
 
 // Reruns says whether the search of that name is run again and again.
@@ -101,7 +101,17 @@ func RootTime(name string) time.Duration {
 	return Presets()[strings.TrimSuffix(name, rerunSuffix)].RootTime
 }
 
-// NewModel makes the search guided by a model of that name, with its defaults:
+// TreeOptions are the defaults of the tree search of that name, or of each of its runs;
+// false where the name is that of none.
+func TreeOptions(name string) (o MCTSOptions, tree bool) {
+	if !IsSearcher(name) {
+		return o, false
+	}
+	o, tree = configurations()[strings.TrimSuffix(name, rerunSuffix)]
+	return o, tree
+}
+
+// NewSearcher makes the search guided by a model of that name, with its defaults:
 //
 //	greedy    a beam of 1
 //	beam      of 32 with five passes, as Halide's Adams2019
@@ -112,12 +122,12 @@ func RootTime(name string) time.Duration {
 //
 // A change, unless nil, is made to the options of the ensembles, and refused for
 // others.
-func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
-	if inner, ok := strings.CutSuffix(name, rerunSuffix); ok {
+func NewSearcher(name string, change func(*MCTSOptions)) (Searcher, error) {
+	if inner, ok := strings.CutSuffix(name, rerunSuffix); ok && !Reruns(inner) {
 		if Measures(inner) {
 			return nil, fmt.Errorf("search: %s ends with what measuring picked, and runs are compared by the model's costs; leave out %s", inner, rerunSuffix)
 		}
-		s, err := NewModel(inner, change)
+		s, err := NewSearcher(inner, change)
 		if err != nil {
 			return nil, err
 		}
@@ -125,6 +135,7 @@ func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
 		switch s := s.(type) {
 		case *Beam:
 			if s.o.Dropout == 100 {
+				r.First = NewBeam(s.o)
 				s.o.Dropout = 50
 			}
 		case *MCTS:
@@ -158,14 +169,14 @@ func NewModel(name string, change func(*MCTSOptions)) (Searcher, error) {
 	case "anneal":
 		return NewAnneal(AnnealDefaults()), nil
 	}
-	return nil, fmt.Errorf("search: there is no search %q guided by a model: choose one of %s", name, strings.Join(ModelNames(), ", "))
+	return nil, fmt.Errorf("search: there is no search %q guided by a model: choose one of %s", name, strings.Join(SearcherNames(), ", "))
 }
 
 // Candidates are the solutions as candidates to measure, in their order.
 func Candidates(found []Solution, origin string) []Candidate {
 	var out []Candidate
 	for _, x := range found {
-		out = append(out, newCandidate(x.Node.(*StateNode).State(), origin))
+		out = append(out, NewCandidate(x.Node.(*StateNode).State(), origin))
 	}
 	return out
 }
