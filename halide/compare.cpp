@@ -95,8 +95,9 @@ std::string integers(const void *got, const void *want, size_t n, const Toleranc
     size_t bad = 0, off = 0, first = 0, first_off = 0;
     for (size_t i = 0; i < n; i++) {
         if (g[i] == w[i]) continue;
-        if (off++ == 0) first_off = i;
         uint64_t apart = g[i] > w[i] ? (uint64_t)g[i] - (uint64_t)w[i] : (uint64_t)w[i] - (uint64_t)g[i];
+        if (apart <= (uint64_t)t.integer_every) continue;
+        if (off++ == 0) first_off = i;
         if (apart > allowed && bad++ == 0) first = i;
     }
     if (!strays(bad, n, t)) return report(bad, n, first, (double)g[first], (double)w[first]);

@@ -178,6 +178,7 @@ Tolerance Tolerance::from_json(const Json &j) {
     Tolerance t;
     t.relative = j.double_or("relative", t.relative);
     t.absolute = j.double_or("absolute", t.absolute);
+    t.integer_every = j.int_or("integer_every", t.integer_every);
     t.integer = j.int_or("integer", t.integer);
     t.integer_relative = j.double_or("integer_relative", t.integer_relative);
     t.integer_share = j.double_or("integer_share", t.integer_share);

@@ -145,9 +145,10 @@ struct DataSet {
 struct Tolerance {
     double relative = 1e-4;  // of the reference's value
     double absolute = 1e-5;  // of the largest magnitude in the reference's output
-    int64_t integer = 0;             // an integer may be off by this much
-    double integer_relative = 0;     // or by this share of its output's largest magnitude,
-    double integer_share = 0;        // and no more than this share of an output's integers may be off
+    int64_t integer_every = 0;       // every integer may be off by this much
+    int64_t integer = 0;             // some may be by this much
+    double integer_relative = 0;     // or by this share of their output's largest magnitude,
+    double integer_share = 0;        // which no more than this share of an output's integers may be
     double stray_share = 0;          // this share of an output's elements may be off by anything
 
     // From the fields of a message; those it lacks keep their defaults.

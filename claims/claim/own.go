@@ -59,9 +59,8 @@ func (t *against) take(name string, own, beam tune.BaselineReport) {
 			line += " -"
 			continue
 		}
-		v := of.Verdict.Ratio
-		*of.all = append(*of.all, v.Value)
-		line += fmt.Sprintf(" %.2f [%.2f, %.2f]", v.Value, v.Low, v.High)
+		*of.all = append(*of.all, of.Verdict.Ratio.Value)
+		line += " " + of.Verdict.Ratio.Text(2)
 	}
 	t.lines = append(t.lines, line)
 	switch {

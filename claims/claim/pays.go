@@ -61,8 +61,8 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 		v := race.Compare(rng, 0, 1)
 		floor := race.NoiseFloor(rng)
 		ratios = append(ratios, v.Ratio.Value)
-		fmt.Printf("%-16s %.3f [%.3f, %.3f], by the fastest laps %.3f; the same twice %.3f [%.3f, %.3f]; %d rounds\n", name,
-			v.Ratio.Value, v.Ratio.Low, v.Ratio.High, v.Minima, floor.Value, floor.Low, floor.High, race.Rounds)
+		fmt.Printf("%-16s %s, by the fastest laps %.3f; the same twice %s; %d rounds\n", name,
+			v.Ratio.Text(3), v.Minima, floor.Text(3), race.Rounds)
 	}
 	mean, worst := measure.GeometricMean(ratios), slices.Min(ratios)
 	Say(mean > 1 && worst >= least, "%s what is found is %.3fx as fast in geometric mean over %d apps, at least %.3fx", what, mean, len(ratios), worst)

@@ -23,11 +23,11 @@ func main() {
 		o, err := problem.Open(ctx, claim.Source(app), bridge.DefaultVersion, 2)
 		claim.Fail(err)
 		for _, name := range strings.Split(*names, ",") {
-			s, err := search.NewSearcher(name, nil)
-			if search.Presets()[name].NeedsChoose {
+			if search.Measures(name) {
 				continue // goes by times measured
 			}
-			if search.Presets()[name].RootTime > 0 {
+			s, err := search.NewSearcher(name, nil)
+			if search.RootTime(name) > 0 {
 				s, err = search.NewSearcher(name, func(o *search.MCTSOptions) { o.RootTime = 0 })
 			}
 			claim.Fail(err)

@@ -69,7 +69,7 @@ func main() {
 				continue
 			}
 			v := b.Verdict.Ratio
-			line += fmt.Sprintf("  %s %s", b.Name, ratio(v))
+			line += fmt.Sprintf("  %s %s", b.Name, v.Text(3))
 			raced[b.Name] = true
 			leastSeed = min(leastSeed, v.Value)
 			if b.Name == "adams2019" {
@@ -97,8 +97,4 @@ func main() {
 			leastSeed, len(missing), strings.Join(append([]string{""}, missing...), " "), mean)
 	}
 	claim.Say(mean >= wantMean && least >= wantLeast, "from nothing %.3fx as fast as Adams2019's beam in geometric mean over %d apps, at least %.3fx", mean, len(beam), least)
-}
-
-func ratio(i measure.Interval) string {
-	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Value, i.Low, i.High)
 }

@@ -191,11 +191,11 @@ func TestBadUsage(t *testing.T) {
 func TestToleranceIsSet(t *testing.T) {
 	plain := tune.Defaults().Protocol
 	given := plain
-	given.Integer, given.IntegerShare = 2, 1
+	given.IntegerEvery = 2
 	for tolerance, want := range map[int64]measure.Protocol{0: plain, 2: given} {
 		o := tune.Defaults()
-		workFlags{IntTolerance: tolerance}.set(&o)
-		if o.Protocol != want {
+		workFlags{IntTolerance: tolerance, Memory: 8192}.set(&o)
+		if o.Protocol != want || o.CandidateMemory != 8<<30 {
 			t.Errorf("--int-tolerance %d: %+v", tolerance, o.Protocol)
 		}
 	}

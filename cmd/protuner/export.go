@@ -47,7 +47,7 @@ func (c *exportCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	top, checked, err := c.best(g, db, run)
+	best, err := c.best(g, db, run)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func (c *exportCmd) Run(g *globals) error {
 	if name == "" {
 		name = gen.Name
 	}
-	for i, m := range top {
-		if !checked[m.Hash] {
+	for i, m := range best.Top {
+		if !best.Checked[m.Hash] {
 			fmt.Fprintf(os.Stderr, "schedule %s was checked as far as the search checks all it measures; `protuner check` checks it as what tune hands out\n", m.Hash)
 		}
 		text, err := c.render(m, pipe, run, name)
@@ -74,54 +74,19 @@ func (c *exportCmd) Run(g *globals) error {
 	return nil
 }
 
-// best are the fastest schedules of a run's workload, and which of them tune handed out, after
-// it had checked them to the last. A single one is what was handed out last and has not failed
-// since, timed if any was: the fastest of the search may be another by luck.
-func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (top []tunedb.Measurement, checked map[string]bool, err error) {
-	runs, err := db.Runs(g.ctx, run.Workload.Generator)
+// best are the schedules to write.
+func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (*tune.Handout, error) {
+	best, err := tune.HandedOut(g.ctx, db, *run, c.Top)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	failed, err := db.Failed(g.ctx, run.Key)
-	if err != nil {
-		return nil, nil, err
+	if len(best.Top) == 0 {
+		return nil, badInputf("run %d found no schedule that works; tune again with a larger --budget", run.ID)
 	}
-	all, err := db.Fastest(g.ctx, run.Key, 0)
-	if err != nil {
-		return nil, nil, err
+	if best.Kept != 0 {
+		fmt.Fprintf(os.Stderr, "run %d handed the Generator's own schedule back, which was faster than schedule %s, the search's best\n", best.Kept, best.Top[0].Hash)
 	}
-	checked = map[string]bool{}
-	for _, r := range runs {
-		if r.Key != run.Key {
-			continue
-		}
-		report, err := tune.Reported(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		if report == nil || report.Schedule == "" || failed[report.Hash] {
-			continue
-		}
-		checked[report.Hash] = true
-		if len(top) == 0 && (c.Top == 1 && report.Seconds > 0 || len(all) == 0) {
-			top = []tunedb.Measurement{{Hash: report.Hash, Text: report.Schedule}}
-			if report.Kept {
-				fmt.Fprintf(os.Stderr, "run %d handed the Generator's own schedule back, which was faster than schedule %s, the search's best\n", r.ID, report.Hash)
-			}
-		}
-	}
-	if len(all) == 0 && len(top) == 0 {
-		return nil, nil, badInputf("run %d found no schedule that works; tune again with a larger --budget", run.ID)
-	}
-	if len(top) == 0 {
-		return all[:min(c.Top, len(all))], checked, nil
-	}
-	for _, m := range all {
-		if m.Hash == top[0].Hash {
-			top[0] = m // with the decisions that lead to it
-		}
-	}
-	return top, checked, nil
+	return best, nil
 }
 
 // find takes the run that was named, or the newest for this algorithm.

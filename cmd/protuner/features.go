@@ -13,6 +13,7 @@ import (
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/tune"
 )
 
 // scheduleFile names a schedule.
@@ -142,7 +143,7 @@ func (c *scheduleFlags) openGenerator(g *globals) (*bridge.Generator, error) {
 
 // readable fails where a schedule's file cannot be read, before anything is built.
 func readable(file string) error {
-	if file == "" || file == "own" {
+	if file == "" || file == tune.Own {
 		return nil
 	}
 	if _, err := os.ReadFile(file); err != nil {
@@ -240,7 +241,7 @@ func (e *staleError) Error() string {
 // ask reads the schedule, of a Generator's pipeline.
 func (c *scheduleFile) ask(g *globals, gen *bridge.Generator, p *pipeline.Pipeline) (*asked, error) {
 	a := &asked{bound: p.Binding(), pipe: p}
-	if c.Schedule == "own" {
+	if c.Schedule == tune.Own {
 		own, err := gen.Own(g.ctx)
 		if err != nil {
 			return nil, &badInput{err}

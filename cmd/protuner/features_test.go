@@ -13,6 +13,7 @@ import (
 
 	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
+	"github.com/protuner/protuner/internal/report"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
 )
@@ -29,7 +30,7 @@ func TestScheduleVerbs(t *testing.T) {
 		t.Errorf("a schedule without vectors: code %d\n%s", o.code, o.words)
 	}
 	nearest := execute(t, dir, "explain", harris, "--parallelism", "2", "--schedule", text, "--json")
-	var e explanation
+	var e report.Explanation
 	if err := json.Unmarshal([]byte(nearest.out), &e); err != nil || nearest.code != exitDone {
 		t.Fatalf("code %d, %v\n%s", nearest.code, err, nearest.words)
 	}
@@ -40,7 +41,7 @@ func TestScheduleVerbs(t *testing.T) {
 	// The nearest one is in the space, and has features and a cost.
 	near := put(t, filepath.Join(dir, "near.txt"), e.Nearest)
 	again := execute(t, dir, "explain", harris, "--parallelism", "2", "--schedule", near, "--json")
-	var f explanation
+	var f report.Explanation
 	if err := json.Unmarshal([]byte(again.out), &f); err != nil || !f.InSpace || math.Abs(f.Costs[0].Cost-e.Costs[0].Cost) > 1e-9*e.Costs[0].Cost {
 		t.Errorf("explain of the nearest: %v, %s%s", err, again.out, again.words)
 	}
@@ -52,7 +53,7 @@ func TestScheduleVerbs(t *testing.T) {
 	} else if rows, err := feature.ParseFeaturization(b); err != nil || len(rows) != len(f.Stages) {
 		t.Errorf("%d rows for %d stages, %v", len(rows), len(f.Stages), err)
 	}
-	var p prediction
+	var p report.Prediction
 	o := execute(t, dir, "predict", harris, "--parallelism", "2", "--schedule", near, "--json")
 	if err := json.Unmarshal([]byte(o.out), &p); err != nil || math.Abs(p.Cost-f.Costs[0].Cost) > 1e-9*p.Cost {
 		t.Fatalf("predict: %v, %s%s", err, o.out, o.words)

@@ -95,7 +95,7 @@ func TestKilledTunes(t *testing.T) {
 	before := snapshot(t, path)
 	kills := 0
 	// More rounds where all so far were killed before anything was measured, which shows little.
-	for round := 0; round < *killRounds || len(before) == 0 && round < 5**killRounds; round++ {
+	for round := 0; (kills < *killRounds || len(before) == 0) && round < 5**killRounds; round++ {
 		// Few trials, so that some are killed in the races at the end.
 		cmd := tuneIt(len(before) + 6)
 		if err := cmd.Start(); err != nil {
@@ -104,7 +104,9 @@ func TestKilledTunes(t *testing.T) {
 		time.Sleep(time.Duration(rng.Intn(12000)) * time.Millisecond)
 		_ = cmd.Process.Signal(syscall.SIGKILL)
 		_ = cmd.Wait()
-		kills++
+		if cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+			kills++ // else it had ended
+		}
 		bridgetest.Settled(t, func() bool { return len(bridgetest.Marked(dir)) == 0 }, func() string { return fmt.Sprintf("processes live on: %v", bridgetest.Marked(dir)) })
 		bridgetest.Settled(t, func() bool { return len(unswept(dir)) == 0 }, func() string { return fmt.Sprintf("left behind: %v", unswept(dir)) })
 		after := snapshot(t, path)

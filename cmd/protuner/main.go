@@ -46,10 +46,15 @@ func main() {
 
 func run(args []string) (code int) {
 	var c cli
-	exited := -1
+	exited, tuned := -1, tune.Defaults()
 	parser, err := kong.New(&c, kong.Name("protuner"),
 		kong.Description("Finds fast schedules for Halide pipelines: search, measurement and checked results."),
-		kong.Vars{"profiles": strings.Join(bench.ProfileNames(), ", ")},
+		kong.Vars{
+			"profiles":   strings.Join(bench.ProfileNames(), ", "),
+			"schedulers": strings.Join(tune.Schedulers(), ", "),
+			"seeds":      strings.Join(tuned.Seeds, ","),
+			"baselines":  strings.Join(tuned.Baselines, ","),
+		},
 		kong.UsageOnError(), kong.Exit(func(code int) { exited = code }))
 	if err != nil {
 		panic(err) // the command's own description is wrong

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/cost"
-	"github.com/protuner/protuner/internal/feature"
 	"github.com/protuner/protuner/internal/nn"
 	"github.com/protuner/protuner/internal/report"
 	"github.com/protuner/protuner/internal/tune"
@@ -20,29 +17,6 @@ type predictCmd struct {
 	nestFlags
 	Weights string `help:"A .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	Explain bool   `help:"Show the loop nest with each stage's cost and the terms it comes from."`
-}
-
-// prediction is what predict prints as JSON; costs are in milliseconds.
-type prediction struct {
-	Cost   float64           `json:"cost_ms"`
-	Stages []stagePrediction `json:"stages"`
-}
-
-type stagePrediction struct {
-	Stage string             `json:"stage"`
-	Cost  float64            `json:"cost_ms"`
-	Share float64            `json:"share"`
-	Terms map[string]float64 `json:"terms_ms"` // those that are not zero
-	// Features says what each schedule feature is and costs.
-	Features []featureCost `json:"features"`
-}
-
-type featureCost struct {
-	Name  string  `json:"name"`
-	Unit  string  `json:"unit"`
-	Value float64 `json:"value"`
-	Cost  float64 `json:"cost_ms"`
-	Share float64 `json:"share"` // of the stage
 }
 
 func (c *predictCmd) Run(g *globals) error {
@@ -55,24 +29,25 @@ func (c *predictCmd) Run(g *globals) error {
 		return err
 	}
 	costs := m.Explain(f.features)
-	p := f.predict(m, costs)
+	names := f.stageNames()
+	p := report.Predicted(m.Predict(f.features), costs, f.features, names)
 	if c.JSON {
 		return printJSON(p)
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "%.6g ms\tpredicted\n", p.Cost)
 	for _, st := range p.Stages {
-		fmt.Fprintf(out, "%.6g ms\t%4.1f%%\t%s\t%s\n", st.Cost, 100*st.Share, st.Stage, st.dearest(3))
+		fmt.Fprintf(out, "%.6g ms\t%4.1f%%\t%s\t%s\n", st.Cost, 100*st.Share, st.Stage, st.Dearest(3))
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	fmt.Println()
 	if c.Explain {
-		explain(os.Stdout, f.state.String(), p)
+		printNest(os.Stdout, f.state.String(), p)
 		fmt.Println()
 	}
-	return report.FeatureShares(os.Stdout, f.stageNames(), costs)
+	return report.FeatureShares(os.Stdout, names, costs)
 }
 
 // modelOf is a model of the schedule's pipeline.
@@ -88,30 +63,6 @@ func modelOf(f *featured, weights string, cores int) (*cost.Model, error) {
 	return m, nil
 }
 
-func (f *featured) predict(m *cost.Model, costs []cost.StageCost) prediction {
-	p := prediction{Cost: m.Predict(f.features)}
-	for i, st := range costs {
-		sp := stagePrediction{Stage: f.stageName(i), Cost: st.Cost, Terms: map[string]float64{}}
-		if p.Cost > 0 {
-			sp.Share = st.Cost / p.Cost
-		}
-		for k, v := range st.Terms {
-			if v != 0 {
-				sp.Terms[cost.Terms[k].Name] = v
-			}
-		}
-		for k, v := range report.FeatureCosts(st) {
-			fc := featureCost{Name: feature.Table[k].Name, Unit: feature.Table[k].Unit, Value: f.features[i][k], Cost: v}
-			if st.Cost > 0 {
-				fc.Share = v / st.Cost
-			}
-			sp.Features = append(sp.Features, fc)
-		}
-		p.Stages = append(p.Stages, sp)
-	}
-	return p
-}
-
 // readWeights reads those asked for, or the installed plugin's.
 func readWeights(g *bridge.Generator, path string) (*nn.Weights, error) {
 	w, err := tune.ReadWeights(g.Toolchain.Halide, path)
@@ -121,26 +72,10 @@ func readWeights(g *bridge.Generator, path string) (*nn.Weights, error) {
 	return w, nil
 }
 
-// dearest names the terms that cost most, with their share of the stage.
-func (s *stagePrediction) dearest(n int) string {
-	var names []string
-	for name := range s.Terms {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Terms[b], s.Terms[a]), cmp.Compare(a, b))
-	})
-	var out []string
-	for _, name := range names[:min(n, len(names))] {
-		out = append(out, fmt.Sprintf("%s %.0f%%", name, 100*s.Terms[name]/s.Cost))
-	}
-	return strings.Join(out, ", ")
-}
-
-// explain prints a loop nest with a stage's cost beside its outermost level, or
+// printNest prints a loop nest with a stage's cost beside its outermost level, or
 // beside its first inlining.
-func explain(out *os.File, nest string, p prediction) {
-	left := map[string]*stagePrediction{}
+func printNest(out *os.File, nest string, p report.Prediction) {
+	left := map[string]*report.StagePrediction{}
 	for i := range p.Stages {
 		left[p.Stages[i].Stage] = &p.Stages[i]
 	}
@@ -161,6 +96,6 @@ func explain(out *os.File, nest string, p prediction) {
 			continue
 		}
 		delete(left, name)
-		fmt.Fprintf(out, "%-*s  %.6g ms, %.1f%%: %s\n", width, line, st.Cost, 100*st.Share, st.dearest(3))
+		fmt.Fprintf(out, "%-*s  %.6g ms, %.1f%%: %s\n", width, line, st.Cost, 100*st.Share, st.Dearest(3))
 	}
 }

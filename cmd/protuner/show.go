@@ -19,7 +19,7 @@ func (f databaseFlag) open(g *globals) (*tunedb.DB, error) {
 	if _, err := os.Stat(f.DB); err != nil {
 		return nil, badInputf("there is no database %s; name one with --db, or run protuner tune first", f.DB)
 	}
-	db, err := tunedb.Open(g.ctx, f.DB)
+	db, err := tunedb.OpenToRead(g.ctx, f.DB)
 	if err != nil {
 		return nil, &badInput{err}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -49,14 +48,13 @@ func (f generatorFlags) options() (bridge.Options, error) {
 type workFlags struct {
 	Input        []string `help:"How an input is made: NAME=random:SEED, of integers NAME=random:SEED:BITS, NAME=constant:V, NAME=FILE.png, NAME=FILE.npy; scalars NAME=VALUE." sep:"none" placeholder:"NAME=RULE"`
 	Threads      int      `help:"Threads of the pipeline (default: all processors)." placeholder:"N"`
+	Memory       int64    `help:"Limit on the memory of a process that compiles and runs a schedule, besides its inputs and outputs, in MiB; 0 for none." default:"8192" placeholder:"MIB"`
 	IntTolerance int64    `help:"How far every integer result may be off (default: none; what the rounding of floats does to them is allowed for, docs/measuring.md)." placeholder:"N"`
 }
 
 func (f workFlags) set(o *tune.Options) {
 	o.Inputs = f.Input
-	if f.IntTolerance != 0 {
-		o.Protocol.Integer, o.Protocol.IntegerShare = f.IntTolerance, 1
-	}
+	o.Protocol.IntegerEvery, o.CandidateMemory = f.IntTolerance, f.Memory<<20
 	if f.Threads != 0 {
 		o.Threads = f.Threads
 	}
@@ -77,11 +75,10 @@ type tuneCmd struct {
 	Out            string        `short:"o" help:"Folder for the winner's library, header, .schedule.h, registration and report." placeholder:"DIR"`
 	Function       string        `short:"f" help:"Name of the function in what is written (default: the Generator's)." placeholder:"NAME"`
 	Emit           []string      `short:"e" help:"Halide's own -e words for further outputs." placeholder:"WORD,..."`
-	Seeds          []string      `help:"Whose schedules the search begins with: own, adams2019, mullapudi2016, li2018, earlier (what the database holds of this Generator at other sizes, with other parameters or on other machines); none to begin from nothing." default:"own,adams2019,mullapudi2016,li2018,earlier"`
-	Baseline       []string      `help:"What the winner is raced against: own, adams2019, mullapudi2016, li2018; none for nothing." default:"own,adams2019,mullapudi2016"`
+	Seeds          []string      `help:"Whose schedules the search begins with: ${schedulers}, earlier (what the database holds of this Generator at other sizes, with other parameters or on other machines); none to begin from nothing." default:"${seeds}"`
+	Baseline       []string      `help:"What the winner is raced against: ${schedulers}; none for nothing." default:"${baselines}"`
 	BaselineTime   time.Duration `help:"Limit on making each baseline, and each seed where that is less than an eighth of the budget." default:"2m"`
 	BaselineMemory int64         `help:"Limit on the memory of making each baseline or seed, in MiB." default:"6144" placeholder:"MIB"`
-	Memory         int64         `help:"Limit on the address space of each schedule that is measured, besides its inputs and outputs, in MiB." default:"8192" placeholder:"MIB"`
 	workFlags
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }
@@ -97,7 +94,6 @@ func (c *tuneCmd) Run(g *globals) error {
 	o.Out, o.Function, o.Emit = c.Out, c.Function, c.Emit
 	c.set(&o)
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
-	o.CandidateMemory = c.Memory << 20
 	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
 	if o.Weights != "" && slices.Contains(search.Names(), o.Search) {
 		return badInputf("--weights %s: the search %s does not ask the cost model; leave them out, or choose another --search", o.Weights, o.Search)
@@ -112,9 +108,7 @@ func (c *tuneCmd) Run(g *globals) error {
 		err = errors.Join(err, report.Write(r))
 	}
 	if c.JSON {
-		out := json.NewEncoder(os.Stdout)
-		out.SetIndent("", "  ")
-		return errors.Join(out.Encode(r), err)
+		return errors.Join(printJSON(r), err)
 	}
 	report.Tuned(os.Stdout, r)
 	return err

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ func Load(ctx context.Context, dir string) (*Stored, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, &UsageError{fmt.Errorf("%s holds no run of bench: %w", dir, err)}
 	}
-	db, err := tunedb.Open(ctx, file)
+	db, err := tunedb.OpenToRead(ctx, file)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
@@ -44,7 +43,7 @@ func Load(ctx context.Context, dir string) (*Stored, error) {
 	s := &Stored{Dir: dir}
 	var manifest json.RawMessage
 	manifest, s.Began, s.Ended, err = db.Bench(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, tunedb.ErrNoBench) {
 		return nil, &UsageError{fmt.Errorf("%s holds no run of bench", file)}
 	}
 	if err != nil {

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -19,16 +21,55 @@ import (
 // half-way leaves nothing that another could take for an entry.
 type Cache struct{ Dir string }
 
-// DefaultCache is PROTUNER_CACHE, or protuner's folder in the user's cache.
+// cacheVariable names another folder for the cache.
+const cacheVariable = "PROTUNER_CACHE"
+
+// DefaultCache is PROTUNER_CACHE, or protuner's folder in the user's cache, or the user's
+// own temporary one where the user has no cache.
 func DefaultCache() Cache {
-	if d := os.Getenv("PROTUNER_CACHE"); d != "" {
+	if d := os.Getenv(cacheVariable); d != "" {
 		return Cache{d}
 	}
 	d, err := os.UserCacheDir()
 	if err != nil {
-		d = os.TempDir()
+		return Cache{temporary()}
 	}
 	return Cache{filepath.Join(d, "protuner")}
+}
+
+// temporary is where a user without a home keeps what code is loaded from. Anyone may have
+// made a folder of that name, so it is used only once checkTemporary has seen it.
+func temporary() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("protuner-%d", os.Geteuid()))
+}
+
+// checkTemporary refuses the temporary folder where others may have put something there, and
+// says which variable names another. Any other folder passes. The error is a *MissingError.
+func checkTemporary(dir, variable string) error {
+	if dir != temporary() {
+		return nil
+	}
+	why := ""
+	if info, err := os.Lstat(dir); err != nil {
+		why = err.Error()
+	} else if why = distrust(info, os.Geteuid()); why == "" {
+		return nil
+	}
+	return &MissingError{What: "folder " + dir, Why: why, Mend: "set " + variable + " to a folder of your own"}
+}
+
+// distrust says why code of the user's is not to be loaded from there; empty if it may be.
+func distrust(info fs.FileInfo, user int) string {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return "it is a file or a link and no folder"
+	case !ok || int(owner.Uid) != user:
+		return "it belongs to another user, whose code would be run"
+	case info.Mode().Perm()&0o022 != 0:
+		return "others may write to it, and their code would be run"
+	}
+	return ""
 }
 
 // key hashes the parts an entry depends on.
@@ -57,19 +98,19 @@ func hashFile(path string) (string, error) {
 // fresh says that it is out of date (nil: never). Two processes that want one
 // entry take turns; the second finds it done.
 func (c Cache) entry(ctx context.Context, name string, fresh func(dir string) bool, fill func(dir string) error) (string, error) {
+	if err := c.prepare(); err != nil {
+		return "", err
+	}
 	dir := filepath.Join(c.Dir, name)
 	usable := func() bool { return exists(dir) && (fresh == nil || fresh(dir)) }
 	if usable() {
 		return dir, nil
 	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return "", fmt.Errorf("cannot make the cache %s: %w; set PROTUNER_CACHE to a folder that can be written", c.Dir, err)
-	}
 	lock := flock.New(filepath.Join(c.Dir, name+".lock"))
 	if _, err := lock.TryLockContext(ctx, lockPoll); ctx.Err() != nil {
 		return "", ctx.Err()
 	} else if err != nil {
-		return "", fmt.Errorf("cannot lock the cache: %w; set PROTUNER_CACHE to a folder that can be written", err)
+		return "", fmt.Errorf("cannot lock the cache: %w; set %s to a folder that can be written", err, cacheVariable)
 	}
 	defer lock.Unlock()
 	if usable() {
@@ -95,6 +136,19 @@ func (c Cache) entry(ctx context.Context, name string, fresh func(dir string) bo
 		return "", err
 	}
 	return dir, nil
+}
+
+// prepare makes the cache's folder where there is none. The temporary one is looked at once
+// it is there, as another may have made it.
+func (c Cache) prepare() error {
+	mode := fs.FileMode(0o755)
+	if c.Dir == temporary() {
+		mode = 0o700
+	}
+	if err := os.MkdirAll(c.Dir, mode); err != nil {
+		return fmt.Errorf("cannot make the cache %s: %w; set %s to a folder that can be written", c.Dir, err, cacheVariable)
+	}
+	return checkTemporary(c.Dir, cacheVariable)
 }
 
 // depsFile lists, in a cache entry, the files it was compiled from with their

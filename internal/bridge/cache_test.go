@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -253,6 +254,118 @@ func TestUnwritableCacheSaysHowToMend(t *testing.T) {
 	}
 }
 
+// withoutHome is the temporary folder of a user without a home, which is not there yet.
+func withoutHome(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", cacheVariable, dataVariable, "PROTUNER_HALIDE", "Halide_ROOT"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("protuner-%d", os.Geteuid()))
+	if got := DefaultCache().Dir; got != dir {
+		t.Fatalf("without a home the cache is %s, want %s", got, dir)
+	}
+	if got := DataDir(); got != dir {
+		t.Fatalf("without a home data are in %s, want %s", got, dir)
+	}
+	return dir
+}
+
+// What others could have put into a temporary folder is not run.
+func TestTemporaryCachesAreTheUsersOwn(t *testing.T) {
+	dir := withoutHome(t)
+	filled := 0
+	get := func() error {
+		_, err := DefaultCache().entry(t.Context(), "thing", nil, func(string) error {
+			filled++
+			return nil
+		})
+		return err
+	}
+	refused := func(why string) {
+		t.Helper()
+		var missing *MissingError
+		err := get()
+		if !errors.As(err, &missing) || !strings.Contains(err.Error(), dir) || !strings.Contains(missing.Why, why) || !strings.Contains(missing.Mend, "set PROTUNER_CACHE") {
+			t.Errorf("got %v, want %q", err, why)
+		}
+	}
+	if err := get(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("it was made as %v, %v", info, err)
+	}
+	for _, mode := range []os.FileMode{0o720, 0o702, 0o777} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		refused("others may write to it")
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(); err != nil {
+		t.Errorf("where others may only look: %v", err)
+	}
+	if err := os.Rename(dir, dir+"-elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir+"-elsewhere", dir); err != nil {
+		t.Fatal(err)
+	}
+	refused("a link and no folder")
+	if filled != 1 {
+		t.Errorf("filled %d times", filled)
+	}
+	// A cache that was named is the user's affair.
+	t.Setenv(cacheVariable, dir+"-elsewhere")
+	if err := os.Chmod(dir+"-elsewhere", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(); err != nil {
+		t.Errorf("a cache that was named: %v", err)
+	}
+}
+
+func TestFoldersOfOtherUsersAreDistrusted(t *testing.T) {
+	info, err := os.Lstat(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := distrust(info, os.Geteuid()); why != "" {
+		t.Errorf("the user's own: %s", why)
+	}
+	if why := distrust(info, os.Geteuid()+1); !strings.Contains(why, "belongs to another user") {
+		t.Errorf("another's: %q", why)
+	}
+}
+
+// The library of an installation is run, too.
+func TestTemporaryInstallationsAreTheUsersOwn(t *testing.T) {
+	dir := withoutHome(t)
+	at := filepath.Join(dir, "halide", DefaultVersion)
+	if err := os.CopyFS(at, os.DirFS(layout(t, DefaultVersion, "include/Halide.h", "lib/libHalide.so"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := FindHalide(""); err != nil || h.Root != at {
+		t.Fatalf("the user's own: %+v, %v", h, err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var missing *MissingError
+	if _, err := FindHalide(""); !errors.As(err, &missing) || !strings.Contains(missing.Why, "others may write to it") || !strings.Contains(missing.Mend, "set PROTUNER_DATA") {
+		t.Errorf("where others may write: %v", err)
+	}
+	if _, err := FindHalide(at); err != nil {
+		t.Errorf("named by the user: %v", err)
+	}
+}
+
 func TestKeysHoldTheirPartsApart(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{{"ab", "c"}, {"a", "bc"}, {"abc"}, {"abc", ""}, {"", "abc"}, {"2:ab;"}, {}} {
@@ -392,7 +505,7 @@ func TestFlagsOfCXXCount(t *testing.T) {
 	if err := os.WriteFile(logging, []byte("#!/bin/sh\necho \"$@\" >>"+log+"\nexec "+tools.Compiler+" \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CXX", "env "+logging+" -std=c++20 -O0")
+	t.Setenv("CXX", "env -u NOTHING "+logging+" -std=c++20 -O0")
 	tools, err := NewToolchain(tools.Halide, Cache{t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

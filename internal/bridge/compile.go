@@ -26,7 +26,7 @@ type Toolchain struct {
 	Compiler string // path of the C++ compiler, or of what starts it, as ccache does
 	Linker   string // path of the linker that links candidates
 	Cache    Cache
-	starts   []string // what CXX names behind that before any flag: the compiler that it starts
+	starts   []string // what CXX names behind that: the compiler that it starts, and its own flags
 	flags    []string // that CXX names behind the compiler; they come last, and so count
 	identity string   // of the compiler: its version line
 }
@@ -39,11 +39,12 @@ func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 	compilers := []string{"g++", "clang++"}
 	named := strings.Fields(os.Getenv("CXX"))
 	if len(named) > 0 {
-		first := slices.IndexFunc(named, func(word string) bool { return strings.HasPrefix(word, "-") })
-		if first < 0 {
-			first = len(named)
+		first := 1 // flag: behind the last word that is a program, as in nice -n 10 g++ -O0
+		for i, word := range named {
+			if _, err := exec.LookPath(word); err == nil && !strings.HasPrefix(word, "-") {
+				first = i + 1
+			}
 		}
-		first = max(first, 1)
 		compilers, t.starts, t.flags = named[:1], named[1:first], named[first:]
 	}
 	for _, c := range compilers {

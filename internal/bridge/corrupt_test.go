@@ -101,6 +101,25 @@ func TestCorruptedResultsAreCaught(t *testing.T) {
 	t.Logf("figure: %d of %d corrupted candidates caught", caught.Load(), injected)
 }
 
+// TestEveryIntegerMayBeOff: as far as a user allows, wherever it is.
+func TestEveryIntegerMayBeOff(t *testing.T) {
+	s, p, _ := serveGenerator(t, DefaultVersion, testGenerators, "multi_output", Options{Faults: true}, ServerOptions{})
+	for every, wrong := range map[int64]bool{0: true, 1 << 16: false} {
+		allowed := Tolerance{Every: every}
+		c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Fault: "wrong-element:1", Check: &CheckProtocol{Tolerance: allowed}})
+		if err == nil {
+			run := quick
+			run.Tolerance = allowed
+			_, err = c.Run(t.Context(), run)
+			c.Drop()
+		}
+		var f *Failure
+		if is := errors.As(err, &f) && f.Status == "wrong_output"; is != wrong || !wrong && err != nil {
+			t.Errorf("with %d allowed: %v", every, err)
+		}
+	}
+}
+
 // runsOf builds a candidate and runs it until it fails, at most so many times.
 func runsOf(ctx context.Context, s *Server, b BuildRequest, most int) error {
 	b.Check = check

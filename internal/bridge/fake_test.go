@@ -144,7 +144,7 @@ func fake(fault string) {
 		send(answer{Type: "built", ID: 1000})
 		for _, id := range []int64{second.ID, first.ID, second.ID, first.ID} {
 			time.Sleep(50 * time.Millisecond)
-			send(answer{Type: "built", ID: id, Lower: id})
+			send(answer{Type: "built", ID: id, Lower: time.Duration(id)})
 		}
 		next()
 	case "serve dies":
@@ -411,7 +411,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 
 func FuzzReadMessage(f *testing.F) {
 	for _, message := range []any{
-		answer{Type: "hello", Protocol: 1}, answer{Type: "ran", ID: 3, Samples: []int64{1, 2}},
+		answer{Type: "hello", Protocol: 1}, answer{Type: "ran", ID: 3, Samples: []time.Duration{1, 2}},
 		map[string]any{"type": "own", "directives": []any{map[string]any{"op": "split", "ints": []int{8}}}},
 	} {
 		var b bytes.Buffer

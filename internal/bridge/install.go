@@ -58,10 +58,15 @@ func mendHalide() string {
 		DefaultVersion + "`, or name an installation with --halide DIR"
 }
 
+// dataVariable names another folder for DataDir.
+const dataVariable = "PROTUNER_DATA"
+
 // DataDir is where protuner keeps what outlives a run besides databases: Halide
-// installations that `make` unpacked. PROTUNER_DATA overrides it.
+// installations that `make` unpacked. PROTUNER_DATA overrides it. Without a home it is in
+// the system's temporary folder, of which FindHalide takes only what others cannot have put
+// there.
 func DataDir() string {
-	if d := os.Getenv("PROTUNER_DATA"); d != "" {
+	if d := os.Getenv(dataVariable); d != "" {
 		return d
 	}
 	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
@@ -69,7 +74,7 @@ func DataDir() string {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return filepath.Join(os.TempDir(), "protuner")
+		return temporary()
 	}
 	return filepath.Join(home, ".local", "share", "protuner")
 }
@@ -94,9 +99,16 @@ func FindHalide(dir string) (*Halide, error) {
 		return h, nil
 	}
 	for _, d := range usualPlaces() {
-		if h, err := openHalide(d); err == nil {
-			return h, nil
+		h, err := openHalide(d)
+		if err != nil {
+			continue
 		}
+		if data := DataDir(); strings.HasPrefix(d, data+"/") {
+			if err := checkTemporary(data, dataVariable); err != nil {
+				return nil, err
+			}
+		}
+		return h, nil
 	}
 	return nil, &MissingError{What: "Halide", Why: "no installation was found", Mend: mendHalide()}
 }

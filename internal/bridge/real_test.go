@@ -68,7 +68,7 @@ func plain(p *pipeline.Pipeline) schedule.Schedule {
 }
 
 var quick = RunProtocol{
-	Tolerance: check.Tolerance, MinTotal: int64(time.Millisecond), MinSamples: 2, MaxSamples: 5, Timeout: int64(20 * time.Second),
+	Tolerance: check.Tolerance, MinTotal: time.Millisecond, MinSamples: 2, MaxSamples: 5, Timeout: 20 * time.Second,
 }
 
 // check asks for a comparison at a smaller size once a candidate is built.
@@ -185,7 +185,7 @@ func TestShortExecutionsGetWarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := quick
-	run.MinTotal, run.MaxSamples, run.GiveUp = int64(30*time.Millisecond), 200, 1
+	run.MinTotal, run.MaxSamples, run.GiveUp = 30*time.Millisecond, 200, 1
 	r, err := c.Run(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestEndsHopelessExecutions(t *testing.T) {
 		if _, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: &hopeless}); !errors.As(err, &failure) || failure.Status != "timed_out" {
 			t.Fatalf("a nanosecond was enough: %v", err)
 		}
-		hopeless.Hopeless = int64(time.Minute)
+		hopeless.Hopeless = time.Minute
 		c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: &hopeless})
 		if err != nil {
 			t.Fatalf("a minute was not: %v", err)

@@ -28,7 +28,7 @@ type Fresh struct {
 	Data     json.RawMessage // from Server.Reference
 	Threads  int
 	CPUs     []int // processors to run on; empty: any
-	Memory   int64
+	Memory   int64 // that it may have besides inputs and outputs; 0: unlimited
 	// Lenient checks at the estimated size only and gives the build inputs as large as it
 	// reads: what other schedulers make may be good for nothing else.
 	Lenient bool
@@ -54,7 +54,11 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 	if f.Threads > 0 {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("HL_NUM_THREADS=%d", f.Threads))
 	}
-	err = runLimited(ctx, cmd, Limits{Time: time.Duration(p.Timeout), Memory: f.Memory})
+	limits := Limits{Time: p.Timeout, Memory: f.Memory}
+	if f.Memory > 0 {
+		limits.Memory += 2 * f.dataBytes()
+	}
+	err = runLimited(ctx, cmd, limits)
 	limit, exit := (*LimitError)(nil), (*exec.ExitError)(nil)
 	switch {
 	case err == nil:
@@ -70,9 +74,9 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 		return nil, &Failure{Status: "crashed", Message: fmt.Sprintf("%s: %v %s", filepath.Base(f.Library), err, words)}
 	}
 	var reply struct {
-		Status  string  `json:"status"`
-		Message string  `json:"message"`
-		Samples []int64 `json:"samples"`
+		Status  string          `json:"status"`
+		Message string          `json:"message"`
+		Samples []time.Duration `json:"samples"`
 	}
 	if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
 		return nil, infra("the runner's answer is no answer: %v", err)
@@ -80,9 +84,21 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 	if reply.Status != "ok" {
 		return nil, &Failure{Status: reply.Status, Message: reply.Message}
 	}
-	samples := make([]time.Duration, len(reply.Samples))
-	for i, ns := range reply.Samples {
-		samples[i] = time.Duration(ns)
+	return reply.Samples, nil
+}
+
+// dataBytes is the size of the data set, which is mapped, and whose inputs and outputs are
+// copied.
+func (f Fresh) dataBytes() int64 {
+	var data struct {
+		Path string `json:"path"`
 	}
-	return samples, nil
+	if json.Unmarshal(f.Data, &data) != nil {
+		return 0
+	}
+	at, err := os.Stat(data.Path)
+	if err != nil {
+		return 0
+	}
+	return at.Size()
 }

@@ -139,7 +139,7 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (server *Server,
 	greeted := context.AfterFunc(ctx, abandon)
 	s, err := g.start(living, hello{
 		Mode: "serve", Scratch: scratch, Runtime: runtime, Runner: runner, Linker: g.Toolchain.Linker,
-		MemoryBytes: o.MemoryBytes, BuildNanos: int64(o.BuildTime), ReferenceNanos: int64(cmp.Or(o.ReferenceTime, 10*time.Minute)), CPUs: o.CPUs, Inputs: o.Inputs,
+		MemoryBytes: o.MemoryBytes, BuildTime: o.BuildTime, ReferenceTime: cmp.Or(o.ReferenceTime, 10*time.Minute), CPUs: o.CPUs, Inputs: o.Inputs,
 	})
 	if !greeted() && err == nil {
 		s.kill()
@@ -321,8 +321,8 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 		return nil, err
 	}
 	var set struct {
-		Sizes int   `json:"sizes"`
-		Nanos int64 `json:"reference_ns"`
+		Sizes int           `json:"sizes"`
+		Time  time.Duration `json:"reference_ns"`
 		Slots []struct {
 			Name   string `json:"name"`
 			Buffer bool   `json:"buffer"`
@@ -336,7 +336,7 @@ func (s *Server) Reference(ctx context.Context, plain schedule.Schedule) (*Refer
 	s.mu.Lock()
 	s.sizes = set.Sizes
 	s.mu.Unlock()
-	ref := &Reference{a.Data, time.Duration(set.Nanos), time.Duration(a.Lower), time.Duration(a.Link), map[string]Box{}}
+	ref := &Reference{a.Data, set.Time, a.Lower, a.Link, map[string]Box{}}
 	for _, slot := range set.Slots {
 		if slot.Buffer && !slot.Output {
 			ref.Inputs[slot.Name] = slot.Box
@@ -382,11 +382,11 @@ type Candidate struct {
 // *Failure or the context's.
 func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
 	id := s.id()
-	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, OnlySpecial: b.OnlySpecial, Whole: b.Whole, BuildNanos: int64(b.Limit), Fault: b.Fault, Check: b.Check})
+	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, OnlySpecial: b.OnlySpecial, Whole: b.Whole, BuildTime: b.Limit, Fault: b.Fault, Check: b.Check})
 	if err != nil {
 		return nil, err
 	}
-	return &Candidate{s, id, time.Duration(a.Lower), time.Duration(a.Link), time.Duration(a.Check)}, nil
+	return &Candidate{s, id, a.Lower, a.Link, a.Check}, nil
 }
 
 // Run is one run's result: the times of single executions in order.
@@ -402,11 +402,7 @@ func (c *Candidate) Run(ctx context.Context, p RunProtocol) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Time: time.Duration(a.Time)}
-	for _, ns := range a.Samples {
-		r.Samples = append(r.Samples, time.Duration(ns))
-	}
-	return r, nil
+	return &Run{a.Samples, a.Time}, nil
 }
 
 // Drop ends the candidate's process.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/protuner/protuner/internal/schedule"
 )
@@ -31,8 +32,8 @@ type hello struct {
 	Linker          string               `json:"linker,omitempty"`
 	Runner          string               `json:"runner,omitempty"` // what built candidates go on in
 	MemoryBytes     int64                `json:"memory_bytes,omitempty"`
-	BuildNanos      int64                `json:"build_ns,omitempty"`
-	ReferenceNanos  int64                `json:"reference_ns,omitempty"`
+	BuildTime       time.Duration        `json:"build_ns,omitempty"`
+	ReferenceTime   time.Duration        `json:"reference_ns,omitempty"`
 	CPUs            []int                `json:"cpus,omitempty"`
 	Inputs          []Input              `json:"inputs,omitempty"`
 }
@@ -59,7 +60,7 @@ type request struct {
 	ID          int64                `json:"id"`
 	Directives  []schedule.Directive `json:"directives,omitempty"`
 	Own         bool                 `json:"own,omitempty"`
-	BuildNanos  int64                `json:"build_ns,omitempty"` // instead of the session's
+	BuildTime   time.Duration        `json:"build_ns,omitempty"` // instead of the session's
 	Fault       string               `json:"fault,omitempty"`
 	OnlySpecial bool                 `json:"only_special,omitempty"`
 	Whole       bool                 `json:"whole,omitempty"`
@@ -71,28 +72,29 @@ type request struct {
 type Tolerance struct {
 	Relative float64 `json:"relative"`                   // floats, of the value
 	Absolute float64 `json:"absolute"`                   // floats, of the output's largest
-	Integer  int64   `json:"integer"`                    // an integer may be off by this much
-	Largest  float64 `json:"integer_relative,omitempty"` // or by this share of its output's largest magnitude,
-	Share    float64 `json:"integer_share"`              // and at most this share of an output's integers
+	Every    int64   `json:"integer_every,omitempty"`    // every integer may be off by this much
+	Integer  int64   `json:"integer"`                    // some may be by this much
+	Largest  float64 `json:"integer_relative,omitempty"` // or by this share of their output's largest magnitude,
+	Share    float64 `json:"integer_share"`              // at most this share of an output's integers
 	Stray    float64 `json:"stray_share,omitempty"`      // this share of an output's elements may be off by anything
 }
 
 // CheckProtocol says how a candidate is checked once it is built.
 type CheckProtocol struct {
 	Tolerance
-	Hopeless int64 `json:"hopeless_cpu_ns,omitempty"` // an execution is ended that uses more processor time
+	Hopeless time.Duration `json:"hopeless_cpu_ns,omitempty"` // an execution is ended that uses more processor time
 }
 
 // RunProtocol says how one run of a candidate is timed, and how what it left is
-// compared afterwards. Times are in nanoseconds.
+// compared afterwards. On the wire times are in nanoseconds, as Durations are written.
 type RunProtocol struct {
 	Tolerance
-	MinTotal   int64 `json:"min_total_ns"` // sample for at least this long
-	MinSamples int64 `json:"min_samples"`
-	MaxSamples int64 `json:"max_samples"`
-	GiveUp     int64 `json:"give_up_ns,omitempty"`  // stop once the best of two samples is above
-	Hopeless   int64 `json:"hopeless_ns,omitempty"` // end where the first execution takes longer
-	Timeout    int64 `json:"timeout_ns"`            // kill after
+	MinTotal   time.Duration `json:"min_total_ns"` // sample for at least this long
+	MinSamples int64         `json:"min_samples"`
+	MaxSamples int64         `json:"max_samples"`
+	GiveUp     time.Duration `json:"give_up_ns,omitempty"`  // stop once the best of two samples is above
+	Hopeless   time.Duration `json:"hopeless_ns,omitempty"` // end where the first execution takes longer
+	Timeout    time.Duration `json:"timeout_ns"`            // kill after
 }
 
 // answer comes from the plugin in any mode.
@@ -116,11 +118,11 @@ type answer struct {
 
 	// referenced, built, ran
 	Data    json.RawMessage `json:"data"`
-	Lower   int64           `json:"lower_ns"`
-	Link    int64           `json:"link_ns"`
-	Samples []int64         `json:"samples"`
-	Check   int64           `json:"check_ns"`
-	Time    int64           `json:"time_ns"`
+	Lower   time.Duration   `json:"lower_ns"`
+	Link    time.Duration   `json:"link_ns"`
+	Samples []time.Duration `json:"samples"`
+	Check   time.Duration   `json:"check_ns"`
+	Time    time.Duration   `json:"time_ns"`
 }
 
 // writeMessage frames one message: a little-endian u32 length and that much JSON.

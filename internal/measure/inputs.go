@@ -198,7 +198,7 @@ func fileSafe(r rune) rune {
 // tensor holds numbers with dimension 0 fastest. Images are in [0, 1].
 type tensor struct {
 	extents []int64
-	values  []float64
+	values  any    // []float64; of integers, which must not be rounded, []int64 or []uint64
 	kind    string // NumPy's name of the numbers' type without the order of bytes: f4, u1
 	unit    bool   // values are in [0, 1] and stand for an integer type's whole range
 }
@@ -223,7 +223,7 @@ func readImage(path string, param pipeline.Param) (*tensor, error) {
 		t.extents = append(t.extents, channels)
 	}
 	plane := b.Dx() * b.Dy()
-	t.values = make([]float64, int64(plane)*channels)
+	values := make([]float64, int64(plane)*channels)
 	for y := range b.Dy() {
 		for x := range b.Dx() {
 			r, g, bl, a := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
@@ -233,21 +233,28 @@ func readImage(path string, param pipeline.Param) (*tensor, error) {
 				rgba[0] = (299*r + 587*g + 114*bl) / 1000
 			}
 			for c := range int(channels) {
-				t.values[c*plane+y*b.Dx()+x] = float64(rgba[c]) / 65535
+				values[c*plane+y*b.Dx()+x] = float64(rgba[c]) / 65535
 			}
 		}
 	}
+	t.values = values
 	return t, nil
 }
 
 // ReadNumPy reads the numbers of a .npy file, dimension 0 the fastest: the last axis
-// as NumPy writes it.
+// as NumPy writes it. Integers of more than 53 bits are rounded. The error names the file.
 func ReadNumPy(path string) (kind string, values []float64, err error) {
 	t, err := readNumPy(path)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return t.kind, t.values, nil
+	switch whole := t.values.(type) {
+	case []int64:
+		return t.kind, converted[int64, float64](whole), nil
+	case []uint64:
+		return t.kind, converted[uint64, float64](whole), nil
+	}
+	return t.kind, t.values.([]float64), nil
 }
 
 // numPyHeader reads what stands before the data, which begins at the offset it gives,
@@ -327,25 +334,22 @@ func readNumPy(path string) (t *tensor, err error) {
 	if width, err := strconv.Atoi(strings.TrimLeft(t.kind, "fiu")); err == nil && info.Size()-data != int64(count)*int64(width) {
 		return nil, fmt.Errorf("its %d bytes of data are too few or too many for the shape %v", info.Size()-data, r.Header.Descr.Shape)
 	}
-	if t.values, err = readNumbers(r); err != nil {
+	if t.values, err = readNumbers(r, t.extents); err != nil {
 		return nil, err
-	}
-	if r.Header.Descr.Fortran {
-		t.values = reversedAxes(t.values, t.extents)
 	}
 	return t, nil
 }
 
 // reversedAxes brings values whose last dimension is the fastest into the order
 // that has dimension 0 fastest.
-func reversedAxes(values []float64, extents []int64) []float64 {
+func reversedAxes[T any](values []T, extents []int64) []T {
 	stride := make([]int64, len(extents)) // of each dimension in values
 	s := int64(1)
 	for d := len(extents) - 1; d >= 0; d-- {
 		stride[d] = s
 		s *= extents[d]
 	}
-	out := make([]float64, 0, len(values))
+	out := make([]T, 0, len(values))
 	at, position := int64(0), make([]int64, len(extents))
 	for range values {
 		out = append(out, values[at])
@@ -361,52 +365,76 @@ func reversedAxes(values []float64, extents []int64) []float64 {
 	return out
 }
 
-// readNumbers reads any of NumPy's plain number types.
-func readNumbers(r *npy.Reader) ([]float64, error) {
+// readNumbers reads any of NumPy's plain number types, as a tensor's values.
+func readNumbers(r *npy.Reader, extents []int64) (any, error) {
 	switch strings.TrimLeft(r.Header.Descr.Type, "<>|=") {
 	case "f8":
-		return numbers[float64](r)
+		return numbers[float64, float64](r, extents)
 	case "f4":
-		return numbers[float32](r)
+		return numbers[float32, float64](r, extents)
 	case "i8":
-		return numbers[int64](r)
+		return numbers[int64, int64](r, extents)
 	case "i4":
-		return numbers[int32](r)
+		return numbers[int32, int64](r, extents)
 	case "i2":
-		return numbers[int16](r)
+		return numbers[int16, int64](r, extents)
 	case "i1":
-		return numbers[int8](r)
+		return numbers[int8, int64](r, extents)
 	case "u8":
-		return numbers[uint64](r)
+		return numbers[uint64, uint64](r, extents)
 	case "u4":
-		return numbers[uint32](r)
+		return numbers[uint32, uint64](r, extents)
 	case "u2":
-		return numbers[uint16](r)
+		return numbers[uint16, uint64](r, extents)
 	case "u1":
-		return numbers[uint8](r)
+		return numbers[uint8, uint64](r, extents)
 	}
 	return nil, fmt.Errorf("arrays of %s are not read; convert it to a plain number type", r.Header.Descr.Type)
 }
 
-func numbers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](r *npy.Reader) ([]float64, error) {
-	var xs []T
+type (
+	integer interface{ int64 | uint64 }
+	wide    interface{ integer | float64 }
+	plain   interface {
+		int8 | int16 | int32 | uint8 | uint16 | uint32 | float32 | wide
+	}
+)
+
+func numbers[From plain, To wide](r *npy.Reader, extents []int64) (any, error) {
+	var xs []From
 	if err := r.Read(&xs); err != nil {
 		return nil, err
 	}
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		out[i] = float64(x)
+	out := converted[From, To](xs)
+	if r.Header.Descr.Fortran {
+		out = reversedAxes(out, extents)
 	}
 	return out, nil
 }
 
-// encode gives the bytes of Halide's type, little-endian, dimension 0 fastest.
+func converted[From plain, To wide](xs []From) []To {
+	out := make([]To, len(xs))
+	for i, x := range xs {
+		out[i] = To(x)
+	}
+	return out
+}
+
+// encode gives the bytes of Halide's type, little-endian, dimension 0 fastest. The error
+// names a value that the type cannot hold, or a type that no file can fill.
 func (t *tensor) encode(typ string) ([]byte, error) {
 	kind := strings.TrimRight(typ, "0123456789")
 	bits, err := strconv.Atoi(typ[len(kind):])
 	if err != nil || bits%8 != 0 || (kind != "uint" && kind != "int" && kind != "float") || (kind == "float" && bits < 32) {
 		return nil, fmt.Errorf("files cannot fill inputs of type %s", typ)
 	}
+	switch whole := t.values.(type) {
+	case []int64:
+		return encodeIntegers(whole, kind, bits)
+	case []uint64:
+		return encodeIntegers(whole, kind, bits)
+	}
+	values := t.values.([]float64)
 	scale, low, high := 1.0, 0.0, math.Pow(2, float64(bits))-1
 	if kind == "int" {
 		low, high = -math.Pow(2, float64(bits-1)), math.Pow(2, float64(bits-1))-1
@@ -414,27 +442,67 @@ func (t *tensor) encode(typ string) ([]byte, error) {
 	if t.unit && kind != "float" {
 		scale = high
 	}
-	out := make([]byte, 0, len(t.values)*bits/8)
-	for i, v := range t.values {
+	out := make([]byte, 0, len(values)*bits/8)
+	for i, v := range values {
 		v *= scale
+		if kind == "float" {
+			out = appendFloat(out, v, bits)
+			continue
+		}
+		v = math.RoundToEven(v)
+		// Of 64 bits the largest rounds up to a power of two, which is one too many.
+		if !(v >= low && v <= high) || (bits == 64 && v == high) {
+			return nil, cannotHold(i, v, kind, bits)
+		}
+		whole := uint64(int64(v))
+		if v >= math.MaxInt64 {
+			whole = uint64(v)
+		}
+		out = appendInteger(out, whole, bits)
+	}
+	return out, nil
+}
+
+func encodeIntegers[T integer](values []T, kind string, bits int) ([]byte, error) {
+	out := make([]byte, 0, len(values)*bits/8)
+	for i, v := range values {
 		switch {
-		case kind == "float" && bits == 32:
-			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v)))
 		case kind == "float":
-			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
+			out = appendFloat(out, v, bits)
+		case !holds(v, kind, bits):
+			return nil, cannotHold(i, v, kind, bits)
 		default:
-			v = math.RoundToEven(v)
-			// Of 64 bits the largest rounds up to a power of two, which is one too many.
-			if !(v >= low && v <= high) || (bits == 64 && v == high) {
-				return nil, fmt.Errorf("element %d is %v, which %s cannot hold", i, v, typ)
-			}
-			var word [8]byte
-			binary.LittleEndian.PutUint64(word[:], uint64(int64(v)))
-			if v >= math.MaxInt64 {
-				binary.LittleEndian.PutUint64(word[:], uint64(v))
-			}
-			out = append(out, word[:bits/8]...)
+			out = appendInteger(out, uint64(v), bits)
 		}
 	}
 	return out, nil
+}
+
+// holds says whether a type of integers has the value.
+func holds[T integer](v T, kind string, bits int) bool {
+	if v < 0 {
+		return kind == "int" && int64(v) >= int64(-1)<<(bits-1)
+	}
+	if kind == "int" {
+		bits--
+	}
+	return uint64(v)>>bits == 0
+}
+
+func cannotHold(element int, v any, kind string, bits int) error {
+	return fmt.Errorf("element %d is %v, which %s%d cannot hold", element, v, kind, bits)
+}
+
+func appendFloat[T wide](out []byte, v T, bits int) []byte {
+	if bits == 32 {
+		return binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v)))
+	}
+	return binary.LittleEndian.AppendUint64(out, math.Float64bits(float64(v)))
+}
+
+// appendInteger appends the lower bits.
+func appendInteger(out []byte, v uint64, bits int) []byte {
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], v)
+	return append(out, word[:bits/8]...)
 }

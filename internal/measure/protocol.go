@@ -33,9 +33,11 @@ type Protocol struct {
 	// reference's: relative to the value, and to the largest magnitude of the output.
 	// Defaults 1e-4 and 1e-5, which allow reassociation and fused multiply-add.
 	Relative, Absolute float64
-	// Integer is how far an integer of the output may be off, or IntegerRelative as a share
-	// of the output's largest magnitude where that is more, and IntegerShare how many of
-	// an output may be off at all. Default 0, 0, 0: exactly. See ForPipeline.
+	// IntegerEvery is how far every integer of the output may be off. Default 0: exactly.
+	IntegerEvery int64
+	// Integer is how far some may be off besides, or IntegerRelative as a share of the
+	// output's largest magnitude where that is more, and IntegerShare how many of an
+	// output. Default 0, 0, 0: none. See ForPipeline.
 	Integer         int64
 	IntegerRelative float64
 	IntegerShare    float64
@@ -83,8 +85,7 @@ func (p Protocol) ForPipeline(pipe *pipeline.Pipeline) Protocol {
 	}
 	n := pipe.LongestFloatSum()
 	off := roundedOff * float64(n)
-	p.Integer, p.IntegerRelative = max(p.Integer, fromFloats), max(p.IntegerRelative, fromFloatsRelative, off)
-	p.IntegerShare = max(p.IntegerShare, fromFloatsShare)
+	p.Integer, p.IntegerRelative, p.IntegerShare = fromFloats, max(fromFloatsRelative, off), fromFloatsShare
 	if n > manySummed {
 		p.IntegerShare = 1
 	}
@@ -112,7 +113,7 @@ func (p Protocol) Validate() error {
 		return errors.New("giving up must come at 1 or above, and before killing")
 	case p.Patience <= 0 || p.FirstLimit <= 0:
 		return errors.New("a run needs time to run in")
-	case p.Relative < 0 || p.Absolute < 0 || p.Integer < 0 || p.IntegerRelative < 0 || p.IntegerShare < 0 || p.Stray < 0:
+	case p.Relative < 0 || p.Absolute < 0 || p.IntegerEvery < 0 || p.Integer < 0 || p.IntegerRelative < 0 || p.IntegerShare < 0 || p.Stray < 0:
 		return errors.New("a tolerance is negative; give 0 or more")
 	}
 	return nil
@@ -121,7 +122,7 @@ func (p Protocol) Validate() error {
 // tolerance of every comparison with the reference.
 func (p Protocol) tolerance() bridge.Tolerance {
 	return bridge.Tolerance{
-		Relative: p.Relative, Absolute: p.Absolute, Integer: p.Integer, Largest: p.IntegerRelative, Share: p.IntegerShare, Stray: p.Stray,
+		Relative: p.Relative, Absolute: p.Absolute, Every: p.IntegerEvery, Integer: p.Integer, Largest: p.IntegerRelative, Share: p.IntegerShare, Stray: p.Stray,
 	}
 }
 
@@ -134,7 +135,7 @@ const warming = 200 * time.Millisecond
 func (p Protocol) Check(best time.Duration, threads int) *bridge.CheckProtocol {
 	c := &bridge.CheckProtocol{Tolerance: p.tolerance()}
 	if best > 0 {
-		c.Hopeless = int64(warming) + int64(p.Kill*float64(best))*int64(max(threads, 1))
+		c.Hopeless = warming + time.Duration(p.Kill*float64(best))*time.Duration(max(threads, 1))
 	}
 	return c
 }
@@ -143,14 +144,14 @@ func (p Protocol) Check(best time.Duration, threads int) *bridge.CheckProtocol {
 // there is none.
 func (p Protocol) Run(best time.Duration) bridge.RunProtocol {
 	r := bridge.RunProtocol{
-		Tolerance: p.tolerance(), MinTotal: int64(p.MinTotal), MinSamples: int64(p.MinSamples), MaxSamples: int64(p.MaxSamples),
-		Timeout: int64(p.FirstLimit),
+		Tolerance: p.tolerance(), MinTotal: p.MinTotal, MinSamples: int64(p.MinSamples), MaxSamples: int64(p.MaxSamples),
+		Timeout: p.FirstLimit,
 	}
 	if best > 0 {
-		r.GiveUp = int64(p.GiveUp * float64(best))
-		r.Hopeless = int64(warming) + int64(p.Kill*float64(best))
+		r.GiveUp = time.Duration(p.GiveUp * float64(best))
+		r.Hopeless = warming + time.Duration(p.Kill*float64(best))
 		// A warm-up and two timed executions come before anything is given up.
-		r.Timeout = min(int64(p.FirstLimit), int64(p.Patience)+int64(3*p.Kill*float64(best)))
+		r.Timeout = min(p.FirstLimit, p.Patience+time.Duration(3*p.Kill*float64(best)))
 	}
 	return r
 }

@@ -326,7 +326,7 @@ const freshRuns = 6
 
 // Lap implements Racer.
 func (f InFresh) Lap(ctx context.Context, p bridge.RunProtocol) (time.Duration, error) {
-	p.Timeout += int64(freshRuns * f.slow)
+	p.Timeout += freshRuns * f.slow
 	samples, err := f.Fresh.Run(ctx, p)
 	if err != nil {
 		return 0, err

@@ -258,7 +258,7 @@ func TestProtocols(t *testing.T) {
 		"no first limit":       func(p *Protocol) { p.FirstLimit = 0 },
 		"negative relative":    func(p *Protocol) { p.Relative = -1 },
 		"negative absolute":    func(p *Protocol) { p.Absolute = -1 },
-		"negative for integer": func(p *Protocol) { p.Integer = -1 },
+		"negative for integer": func(p *Protocol) { p.IntegerEvery = -1 },
 		"and by magnitude":     func(p *Protocol) { p.IntegerRelative = -1 },
 		"and by anything":      func(p *Protocol) { p.Stray = -1 },
 	} {
@@ -269,14 +269,14 @@ func TestProtocols(t *testing.T) {
 	}
 	p := DefaultProtocol()
 	first, later := p.Run(0), p.Run(10*ms)
-	if first.GiveUp != 0 || first.Timeout != int64(p.FirstLimit) {
+	if first.GiveUp != 0 || first.Timeout != p.FirstLimit {
 		t.Errorf("with no time known: %+v", first)
 	}
-	if later.GiveUp != int64(15*ms) || later.Timeout != int64(p.Patience+120*ms) {
+	if later.GiveUp != 15*ms || later.Timeout != p.Patience+120*ms {
 		t.Errorf("with 10 ms known: %+v", later)
 	}
-	if slow := p.Run(time.Hour); slow.Timeout != int64(p.FirstLimit) {
-		t.Errorf("the limit grew to %v", time.Duration(slow.Timeout))
+	if slow := p.Run(time.Hour); slow.Timeout != p.FirstLimit {
+		t.Errorf("the limit grew to %v", slow.Timeout)
 	}
 	if c := CheckOnly(p); c.MaxSamples != 1 || c.MinTotal != 0 {
 		t.Errorf("only to check: %+v", c)
@@ -303,13 +303,10 @@ func TestWhatIsAllowedByThePipeline(t *testing.T) {
 	if longer := strict.ForPipeline(long); longer.Relative <= got.Relative || longer.IntegerRelative <= got.IntegerRelative || longer.IntegerShare != 1 {
 		t.Errorf("with a long sum: %+v", longer)
 	}
-	strict.Integer, strict.IntegerShare = 7, 0.25
-	if got := strict.ForPipeline(short); got.Integer != 7 || got.IntegerShare != 0.25 || got.IntegerRelative == 0 {
-		t.Errorf("with 7 of a quarter allowed: %+v", got)
-	}
-	strict.Integer, strict.IntegerShare = 1, 1
-	if got := strict.ForPipeline(short); got.Integer < 2 || got.IntegerShare != 1 {
-		t.Errorf("with 1 of all allowed, less than rounding does: %+v", got)
+	strict.IntegerEvery = 7
+	got.IntegerEvery = 7
+	if again := strict.ForPipeline(short); again != got {
+		t.Errorf("with 7 allowed for each: %+v, want %+v", again, got)
 	}
 }
 

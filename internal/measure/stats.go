@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand"
 	"slices"
@@ -19,6 +20,12 @@ type Interval struct {
 
 // HalfWidth is half the interval's width, relative to the value.
 func (i Interval) HalfWidth() float64 { return (i.High - i.Low) / 2 / i.Value }
+
+// Text is the estimate and its bounds with so many digits after the point, such as
+// 1.02 [1.00, 1.05].
+func (i Interval) Text(digits int) string {
+	return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, i.Value, digits, i.Low, digits, i.High)
+}
 
 // Median of xs; NaN of none.
 func Median(xs []float64) float64 {

@@ -106,6 +106,15 @@ func TestBootstrapCovers(t *testing.T) {
 	}
 }
 
+func TestIntervalsAreWritten(t *testing.T) {
+	i := Interval{Value: 1.0239, Low: 0.996, High: 1.25}
+	for digits, want := range map[int]string{2: "1.02 [1.00, 1.25]", 3: "1.024 [0.996, 1.250]"} {
+		if got := i.Text(digits); got != want {
+			t.Errorf("with %d digits %q, want %q", digits, got, want)
+		}
+	}
+}
+
 func TestStatisticsOfNothing(t *testing.T) {
 	if !math.IsNaN(Median(nil)) || !math.IsNaN(BootstrapMedian(rand.New(rand.NewSource(1)), nil, 0.95).Value) {
 		t.Error("the median of nothing is a number")

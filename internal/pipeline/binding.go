@@ -18,19 +18,22 @@ func (p *Pipeline) Binding() schedule.Binding {
 	}
 	b := schedule.Binding{Funcs: make([]schedule.FuncBinding, n)}
 	for i := range p.Funcs {
-		f := &p.Funcs[i]
-		if f.Index < 0 {
-			continue
+		if f := &p.Funcs[i]; f.Index >= 0 {
+			b.Funcs[f.Index] = f.Binding()
 		}
-		fb := schedule.FuncBinding{Name: f.Name, Dims: f.Args, Stages: make([][]string, len(f.Stages))}
-		for s := range f.Stages {
-			loops := make([]string, len(f.Stages[s].Loops))
-			for l := range loops {
-				loops[l] = f.Stages[s].Loops[l].Var
-			}
-			fb.Stages[s] = loops
+	}
+	return b
+}
+
+// Binding is the Func's own part of one, whatever its number.
+func (f *Func) Binding() schedule.FuncBinding {
+	b := schedule.FuncBinding{Name: f.Name, Dims: f.Args, Stages: make([][]string, len(f.Stages))}
+	for s := range f.Stages {
+		loops := make([]string, len(f.Stages[s].Loops))
+		for l := range loops {
+			loops[l] = f.Stages[s].Loops[l].Var
 		}
-		b.Funcs[f.Index] = fb
+		b.Stages[s] = loops
 	}
 	return b
 }

@@ -118,7 +118,7 @@ func ratio(i *measure.Interval) string {
 	if i == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f [%.2f, %.2f]", i.Value, i.Low, i.High)
+	return i.Text(2)
 }
 
 func ratiosTable(s *bench.Summary) benchTable {
@@ -153,7 +153,7 @@ func ratiosTable(s *bench.Summary) benchTable {
 		}
 		floor := "-"
 		if r.Floor != nil {
-			floor = interval(*r.Floor)
+			floor = r.Floor.Text(3)
 		}
 		rounds := fmt.Sprint(r.Rounds)
 		if r.Thrown > 0 {
@@ -171,7 +171,7 @@ func ratiosTable(s *bench.Summary) benchTable {
 	}
 	floor := "-"
 	if s.Floor.Ratio != nil {
-		floor = interval(*s.Floor.Ratio)
+		floor = s.Floor.Ratio.Text(3)
 	}
 	t.Rows = append(t.Rows, drop(append(row, floor, fmt.Sprintf("%d of %d cover 1", s.Covered, s.Floor.Apps))))
 	return t

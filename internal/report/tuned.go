@@ -39,11 +39,6 @@ func digits(x float64) float64 {
 	return rounded
 }
 
-// interval writes an estimate with its bounds.
-func interval(i measure.Interval) string {
-	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Value, i.Low, i.High)
-}
-
 // verdict says in words what a comparison means, given what the machine's noise
 // alone looks like.
 func verdict(v measure.Verdict) string {
@@ -75,14 +70,14 @@ func raceTable(r *tune.Report) table.Writer {
 			t.AppendRow(table.Row{b.Name, "-", "-", "-", b.Failure})
 			continue
 		}
-		t.AppendRow(table.Row{b.Name, Duration(b.Seconds), interval(b.Verdict.Ratio), fmt.Sprintf("%.3f", b.Verdict.Minima), noted(verdict(*b.Verdict), b.Note)})
+		t.AppendRow(table.Row{b.Name, Duration(b.Seconds), b.Verdict.Ratio.Text(3), fmt.Sprintf("%.3f", b.Verdict.Minima), noted(verdict(*b.Verdict), b.Note)})
 	}
 	if r.NoiseFloor != nil {
 		who := "winner"
 		if r.Kept {
 			who = "search's best"
 		}
-		t.AppendRow(table.Row{"again", "", interval(*r.NoiseFloor), "", "noise floor: the " + who + " against itself"})
+		t.AppendRow(table.Row{"again", "", r.NoiseFloor.Text(3), "", "noise floor: the " + who + " against itself"})
 	}
 	return t
 }
@@ -167,7 +162,7 @@ func Tuned(w io.Writer, r *tune.Report) {
 			r.Generator, r.Origin, Duration(r.Predicted))
 	}
 	if r.Specialized != nil {
-		fmt.Fprintf(w, "its version for exactly the estimated sizes is %s times as fast as the one for all others\n", interval(*r.Specialized))
+		fmt.Fprintf(w, "its version for exactly the estimated sizes is %s times as fast as the one for all others\n", r.Specialized.Text(3))
 	}
 	if r.Final > 0 && r.NoiseFloor == nil {
 		fmt.Fprintf(w, "built ahead of time and checked in a fresh process: %s\n", Duration(r.Final))

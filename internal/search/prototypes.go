@@ -24,148 +24,216 @@ import (
 // Which are good depends on pipeline and machine: they are different enough that one of
 // them is usually a good start. Equal ones are left out.
 func Prototypes(sp *space.Space) []Candidate {
-	var out []Candidate
-	known := seen{}
-	add := func(name string, p *plan) {
-		p.fitVectors()
-		p.tables()
-		c := NewCandidate(p.state(), "prototype:"+name)
-		if known.take(c) {
-			out = append(out, c)
-		}
-	}
-	// blocked adds what g's blocks make of a plan.
-	blocked := func(name string, g grouping, p *plan) {
-		if g.by > 0 {
-			p.jam(p.realised(), g.by)
-		}
-		g.channels = g.channels && p.channels(p.realised())
-		add(name+g.String(), p)
-	}
-	// termed adds a plan, and what unrolling reductions makes of it.
-	termed := func(name string, p *plan, unroll func(*plan) bool) {
-		add(name, p)
-		if unroll(p) {
-			add(name+"-terms", p)
-		}
-	}
+	b := &prototyper{sp: sp, known: seen{}}
+	windows := everyRoot(sp, false).terms() // whose few terms are added up where they are wanted
 	// What compiles soon and cannot be very slow comes first, then what most often is good.
-	add("root-light", everyRoot(sp, true))
-	// Where products are packed for several at once nothing else is as fast, and nothing that
-	// was measured of others says so.
-	if p, _ := tiled(sp, grouping{inlined: light, rows: 8}, twoVectors(sp), 0); p.dot() {
-		add("tiles-light-dotted", p)
+	b.add("root-light", everyRoot(sp, true))
+	b.dottedTiles()
+	if windows {
+		b.tilesInRegisters()
 	}
-	slid := func(g grouping) *plan {
-		return grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
-			row, ok := p.strip(owner.Func, owner.Stage, 1)
-			strip, _ := p.strip(owner.Func, owner.Stage, g.rows)
-			return ok && g.put(p, f, row, strip)
-		})
-	}
-	strips := func(g grouping) { blocked(fmt.Sprintf("strips-%d", g.rows), g, slid(g)) }
-	leading := []grouping{
-		// Where there are no channels these two are those without.
-		{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
-		// A mosaic's rows and columns alternate: of two rows at a time all is known.
-		{inlined: light, rows: 64, by: 2, channels: true},
-		{inlined: light, rows: 256, by: 2}, {inlined: light, rows: 32}, {inlined: few, apart: true, rows: 32},
-		{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
-		{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},
-	}
-	inTiles := func() {
-		for _, rows := range []int64{0, 8} {
-			if p, ok := inRegisters(sp, grouping{inlined: light, rows: rows}); ok {
-				p.sized = true
-				termed(fmt.Sprintf("registers-%d", rows), p, (*plan).terms)
-			}
-		}
-	}
-	windows := everyRoot(sp, false).terms()
-	if windows { // their few terms are added up where they are wanted
-		inTiles()
-	}
-	planes := grouping{inlined: light, rows: 8, planes: true}
-	if p, columns := tiled(sp, planes, 32, 64); columns && p.sums(p.realised()) {
-		add(fmt.Sprintf("columns-64%v-sums", planes), p)
-	}
-	for _, g := range leading {
-		strips(g)
-	}
-	if p := everyRoot(sp, true); p.sums(p.realised()) {
-		p.sized = true // updates have whole blocks of loops that are all there is then
-		termed("root-light-sums", p, (*plan).terms)
-	}
-	if p := everyRoot(sp, true); p.turn() && p.sums(p.realised()) {
-		p.sized = true
-		add("root-light-turned-sums", p)
-	}
+	b.columnsOfSums()
+	b.leadingStrips()
+	b.sumsAtRoot()
 	if !windows {
-		inTiles()
+		b.tilesInRegisters()
 	}
-	registers := grouping{rows: 8, registers: true}
-	if p, columns := tiled(sp, registers, 1, 64); columns {
-		termed(fmt.Sprintf("columns-64%v", registers), p, (*plan).longTerms)
+	b.columnsInRegisters()
+	b.acrossLoops()
+	b.add("root", everyRoot(sp, false))
+	b.mergedStrips()
+	b.sliced("root-light", everyRoot(sp, true))
+	b.blocked("root", grouping{inlined: light, by: 4}, everyRoot(sp, true))
+	b.blocked("root", grouping{inlined: light, channels: true}, everyRoot(sp, true))
+	b.furtherStrips()
+	b.add("inline", everyInline(sp))
+	b.unsharedInline()
+	b.tiles()
+	b.columns()
+	b.fusedStrips()
+	return b.out
+}
+
+// prototyper collects prototypes, the first of equal ones alone.
+type prototyper struct {
+	sp    *space.Space
+	known seen
+	out   []Candidate
+}
+
+func (b *prototyper) add(name string, p *plan) {
+	p.fitVectors()
+	p.tables()
+	c := NewCandidate(p.state(), "prototype:"+name)
+	if b.known.take(c) {
+		b.out = append(b.out, c)
 	}
-	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64}, {inlined: light, rows: 64, by: 4}} {
-		name, p := "across", everyRoot(sp, true)
-		if g.rows > 0 {
-			name, p = fmt.Sprintf("across-%d", g.rows), slid(g)
-		}
-		if p.across() {
-			p.rowSums(p.realised())
-			p.sized = true
-			blocked(name, g, p)
-		}
+}
+
+// blocked adds what g's blocks make of a plan.
+func (b *prototyper) blocked(name string, g grouping, p *plan) {
+	if g.by > 0 {
+		p.jam(p.realised(), g.by)
 	}
-	sliced := func(name string, p *plan) {
-		for _, by := range sp.Slices() {
-			p.slice = by
-			add(name+"-sliced", p)
-		}
+	g.channels = g.channels && p.channels(p.realised())
+	b.add(name+g.String(), p)
+}
+
+// termed adds a plan, and what unrolling reductions makes of it.
+func (b *prototyper) termed(name string, p *plan, unroll func(*plan) bool) {
+	b.add(name, p)
+	if unroll(p) {
+		b.add(name+"-terms", p)
 	}
-	add("root", everyRoot(sp, false))
-	for _, rows := range []int64{16, 64} {
-		name, p := fmt.Sprintf("strips-%d-merged", rows), merged(sp, rows)
-		add(name, p)
-		sliced(name, p)
+}
+
+// sliced adds what doing one channel or image after the other makes of a plan.
+func (b *prototyper) sliced(name string, p *plan) {
+	for _, by := range b.sp.Slices() {
+		p.slice = by
+		b.add(name+"-sliced", p)
 	}
-	sliced("root-light", everyRoot(sp, true))
-	blocked("root", grouping{inlined: light, by: 4}, everyRoot(sp, true))
-	blocked("root", grouping{inlined: light, channels: true}, everyRoot(sp, true))
+}
+
+// strips adds what g's strips make, in each of which a row is computed at a time.
+func (b *prototyper) strips(g grouping) { b.blocked(fmt.Sprintf("strips-%d", g.rows), g, b.slid(g)) }
+
+// slid slides what feeds one place over the rows of g's strips of it.
+func (b *prototyper) slid(g grouping) *plan {
+	return grouped(b.sp, g, func(p *plan, f int, owner space.Reader) bool {
+		row, ok := p.strip(owner.Func, owner.Stage, 1)
+		strip, _ := p.strip(owner.Func, owner.Stage, g.rows)
+		return ok && g.put(p, f, row, strip)
+	})
+}
+
+// leading are the strips that most often are good.
+var leading = []grouping{
+	// Where there are no channels these two are those without.
+	{inlined: light, rows: 32, channels: true}, {inlined: few, apart: true, rows: 32, channels: true},
+	// A mosaic's rows and columns alternate: of two rows at a time all is known.
+	{inlined: light, rows: 64, by: 2, channels: true},
+	{inlined: light, rows: 256, by: 2}, {inlined: light, rows: 32}, {inlined: few, apart: true, rows: 32},
+	{inlined: light, rows: 64, by: 4}, {inlined: few, apart: true, rows: 32, by: 2},
+	{inlined: light, rows: 256, by: 2, sparing: true}, {inlined: light, rows: 64, sparing: true},
+}
+
+func (b *prototyper) leadingStrips() {
+	for _, g := range leading {
+		b.strips(g)
+	}
+}
+
+func (b *prototyper) furtherStrips() {
 	for _, rows := range []int64{32, 8, 128} {
 		for _, g := range []grouping{{inlined: light}, {inlined: few, apart: true}, {inlined: light, apart: true}, {}} {
 			g.rows = rows
 			if !slices.Contains(leading, g) {
-				strips(g)
+				b.strips(g)
 			}
 		}
 	}
-	add("inline", everyInline(sp))
-	add("inline-unshared", grouped(sp, grouping{inlined: light}, func(p *plan, f int, _ space.Reader) bool {
+}
+
+// dottedTiles are early: where products are packed for several at once nothing else is as
+// fast, and nothing that was measured of others says so.
+func (b *prototyper) dottedTiles() {
+	if p, _ := tiled(b.sp, grouping{inlined: light, rows: 8}, twoVectors(b.sp), 0); p.dot() {
+		b.add("tiles-light-dotted", p)
+	}
+}
+
+func (b *prototyper) tilesInRegisters() {
+	for _, rows := range []int64{0, 8} {
+		if p, ok := inRegisters(b.sp, grouping{inlined: light, rows: rows}); ok {
+			p.sized = true
+			b.termed(fmt.Sprintf("registers-%d", rows), p, (*plan).terms)
+		}
+	}
+}
+
+// inPlanes has tiles of one channel.
+var inPlanes = grouping{inlined: light, rows: 8, planes: true}
+
+func (b *prototyper) columnsOfSums() {
+	if p, columns := tiled(b.sp, inPlanes, 32, 64); columns && p.sums(p.realised()) {
+		b.add(fmt.Sprintf("columns-64%v-sums", inPlanes), p)
+	}
+}
+
+func (b *prototyper) sumsAtRoot() {
+	if p := everyRoot(b.sp, true); p.sums(p.realised()) {
+		p.sized = true // updates have whole blocks of loops that are all there is then
+		b.termed("root-light-sums", p, (*plan).terms)
+	}
+	if p := everyRoot(b.sp, true); p.turn() && p.sums(p.realised()) {
+		p.sized = true
+		b.add("root-light-turned-sums", p)
+	}
+}
+
+func (b *prototyper) columnsInRegisters() {
+	g := grouping{rows: 8, registers: true}
+	if p, columns := tiled(b.sp, g, 1, 64); columns {
+		b.termed(fmt.Sprintf("columns-64%v", g), p, (*plan).longTerms)
+	}
+}
+
+func (b *prototyper) acrossLoops() {
+	for _, g := range []grouping{{inlined: light}, {inlined: light, rows: 64}, {inlined: light, rows: 64, by: 4}} {
+		name, p := "across", everyRoot(b.sp, true)
+		if g.rows > 0 {
+			name, p = fmt.Sprintf("across-%d", g.rows), b.slid(g)
+		}
+		if p.across() {
+			p.rowSums(p.realised())
+			p.sized = true
+			b.blocked(name, g, p)
+		}
+	}
+}
+
+func (b *prototyper) mergedStrips() {
+	for _, rows := range []int64{16, 64} {
+		name, p := fmt.Sprintf("strips-%d-merged", rows), merged(b.sp, rows)
+		b.add(name, p)
+		b.sliced(name, p)
+	}
+}
+
+func (b *prototyper) unsharedInline() {
+	b.add("inline-unshared", grouped(b.sp, grouping{inlined: light}, func(p *plan, f int, _ space.Reader) bool {
 		p.inline(f)
-		return sp.CanInline(f)
+		return b.sp.CanInline(f)
 	}))
+}
+
+func (b *prototyper) tiles() {
 	for _, t := range [][2]int64{{128, 32}, {64, 8}, {256, 128}} {
 		for _, g := range []grouping{{inlined: light}, {}} {
 			g.rows = t[1]
-			p, _ := tiled(sp, g, t[0], t[0])
-			add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), p)
+			p, _ := tiled(b.sp, g, t[0], t[0])
+			b.add(fmt.Sprintf("tiles-%dx%d%v", t[0], t[1], g), p)
 		}
 	}
-	for _, g := range []grouping{{inlined: light, rows: 8}, {rows: 8}, planes} {
-		if p, columns := tiled(sp, g, 1, 1); columns {
-			add(fmt.Sprintf("columns%v", g), p)
+}
+
+func (b *prototyper) columns() {
+	for _, g := range []grouping{{inlined: light, rows: 8}, {rows: 8}, inPlanes} {
+		if p, columns := tiled(b.sp, g, 1, 1); columns {
+			b.add(fmt.Sprintf("columns%v", g), p)
 		}
 	}
+}
+
+func (b *prototyper) fusedStrips() {
 	for _, rows := range []int64{4, 16, 64} {
 		g := grouping{inlined: light, rows: rows}
-		add(fmt.Sprintf("strips-%d-fused", rows), grouped(sp, g, func(p *plan, f int, owner space.Reader) bool {
+		b.add(fmt.Sprintf("strips-%d-fused", rows), grouped(b.sp, g, func(p *plan, f int, owner space.Reader) bool {
 			strip, ok := p.strip(owner.Func, owner.Stage, rows)
 			return ok && g.put(p, f, strip, strip)
 		}))
 	}
-	return out
 }
 
 // twoVectors is how many integers of 32 bits two vectors hold.

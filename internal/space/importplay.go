@@ -64,16 +64,7 @@ type playedAt struct {
 func (sp *Space) binding() schedule.Binding {
 	var b schedule.Binding
 	for i := range sp.nodes {
-		n := &sp.nodes[i]
-		fb := schedule.FuncBinding{Name: n.Name, Dims: n.Args}
-		for s := range n.Stages {
-			var loops []string
-			for _, l := range n.Stages[s].Loops {
-				loops = append(loops, l.Var)
-			}
-			fb.Stages = append(fb.Stages, loops)
-		}
-		b.Funcs = append(b.Funcs, fb)
+		b.Funcs = append(b.Funcs, sp.nodes[i].Binding())
 	}
 	return b
 }

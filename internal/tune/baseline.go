@@ -21,9 +21,6 @@ type build struct {
 	schedule schedule.Schedule
 }
 
-// own names the Generator's hand-written schedule.
-const own = "own"
-
 // standardOutputs are what every build holds.
 var standardOutputs = []string{"static_library", "c_header", "schedule", "registration"}
 
@@ -33,12 +30,9 @@ func (t *tuner) baseline(ctx context.Context, name, dir string, limits bridge.Li
 	start := time.Now()
 	function := t.plainName()
 	e := bridge.Emission{Dir: dir, Function: function, Outputs: []string{"static_library", "c_header"}}
-	scheduler, params := name, []bridge.Param(nil)
-	switch name {
-	case own:
-		scheduler = ""
-	case "adams2019", "mullapudi2016", "li2018":
-		params = append(params, bridge.Param{Name: "parallelism", Value: strconv.Itoa(t.o.Threads)})
+	scheduler, params := "", []bridge.Param(nil)
+	if name != Own {
+		scheduler, params = name, []bridge.Param{{Name: "parallelism", Value: strconv.Itoa(t.o.Threads)}}
 		e.Outputs = append(e.Outputs, "schedule")
 	}
 	if err := t.gen.Raced().Emit(ctx, scheduler, params, limits, e); err != nil {
@@ -57,8 +51,8 @@ func (t *tuner) baselines(ctx context.Context, dir func() (string, error)) ([]bu
 	var out []build
 	t.report.Baselines = nil // of a race whose first failed
 	names := t.o.Baselines
-	if t.ownStands && !slices.Contains(names, own) {
-		names = append(slices.Clone(names), own)
+	if t.ownStands && !slices.Contains(names, Own) {
+		names = append(slices.Clone(names), Own)
 	}
 	if len(names) > 0 {
 		t.events.phase("baselines")

@@ -167,13 +167,12 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 	if t.o.Trials > 0 {
 		c.Most = max(0, t.o.Trials-known)
 	}
-	started := time.Now()
 	c.Store = func(ctx context.Context, x search.Candidate, r measure.Result) error {
 		m := measured{candidate: x, result: r}
 		if err := t.take(ctx, nil, m); err != nil {
 			return err
 		}
-		t.tell(m, known, time.Since(started))
+		t.tell(m, known)
 		return nil
 	}
 	return c, nil

@@ -319,11 +319,6 @@ func (t *tuner) standing(schedules []schedule.Schedule) []schedule.Schedule {
 // is mostly the first.
 func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out string) (*build, error) {
 	t.events.phase("building")
-	// Linked beside the files that the user gets, not among them.
-	linked, err := os.MkdirTemp(t.scratch, "link-")
-	if err != nil {
-		return nil, err
-	}
 	exact := t.newExact()
 	defer exact.close()
 	var failures error
@@ -331,53 +326,63 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 		failures = errors.Join(failures, err)
 	}
 	for i, s := range t.reserves(order) {
-		leave := func(err error) {
-			if i < len(order) { // the others fail for the same reasons
-				t.events.note("left out: %v", err)
-				failures = errors.Join(failures, err)
+		leave := func(err error, told bool) {
+			if i >= len(order) {
+				return // the others fail for the same reasons
 			}
+			if !told {
+				t.events.note("left out: %v", err)
+			}
+			failures = errors.Join(failures, err)
 		}
 		if err := exact.check(ctx, s); err != nil {
 			if end := cmp.Or(ctx.Err(), t.gone()); end != nil {
 				return nil, end
 			}
-			if !t.leaveOut(ctx, s, err) {
-				leave(err)
-			} else if i < len(order) {
-				failures = errors.Join(failures, err)
-			}
+			leave(err, t.leaveOut(ctx, s, err))
 			continue
 		}
-		found, known := t.foundAs(s)
-		source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.candidate.Decisions())
-		if err != nil {
-			return nil, err
+		winner, failure, err := t.buildAhead(ctx, s, out)
+		if err != nil || winner != nil {
+			return winner, err
 		}
-		var library string
-		if err = t.gen.Apply(ctx, s, source, t.emission(out)); err == nil {
-			library, err = t.racedLibrary(ctx, s, out, linked)
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			leave(err)
-			continue
-		}
-		t.report.Schedule = s.String()
-		t.report.Hash = s.HashString()
-		if s.Hash() != t.special {
-			t.report.Specialized = nil // what was could not be built
-		}
-		if known {
-			t.report.Origin, t.report.Seconds = found.candidate.Origin, found.seconds
-		}
-		return &build{name: "protuner", library: library, schedule: s}, nil
+		leave(failure, false)
 	}
 	if t.specializes() && len(t.general()) == 0 {
 		return nil, fmt.Errorf("none of the best schedules could be built ahead of time; --no-specialize tries only what can be built for all sizes: %w", failures)
 	}
 	return nil, fmt.Errorf("none of the best schedules could be built ahead of time: %w", failures)
+}
+
+// buildAhead builds a schedule ahead of time into out, and has the report name it as the winner.
+// failure says why that schedule cannot be built, err why none can.
+func (t *tuner) buildAhead(ctx context.Context, s schedule.Schedule, out string) (winner *build, failure, err error) {
+	// Linked beside the files that the user gets, not among them.
+	linked, err := os.MkdirTemp(t.scratch, "link-")
+	if err != nil {
+		return nil, nil, err
+	}
+	found, known := t.foundAs(s)
+	source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.candidate.Decisions())
+	if err != nil {
+		return nil, nil, err
+	}
+	var library string
+	if failure = t.gen.Apply(ctx, s, source, t.emission(out)); failure == nil {
+		library, failure = t.racedLibrary(ctx, s, out, linked)
+	}
+	if failure != nil || ctx.Err() != nil {
+		return nil, failure, ctx.Err()
+	}
+	t.report.Schedule = s.String()
+	t.report.Hash = s.HashString()
+	if s.Hash() != t.special {
+		t.report.Specialized = nil // what was could not be built
+	}
+	if known {
+		t.report.Origin, t.report.Seconds = found.candidate.Origin, found.seconds
+	}
+	return &build{name: "protuner", library: library, schedule: s}, nil, nil
 }
 
 // racedLibrary links, in linked, what is raced of a schedule that was built into out: that
@@ -426,7 +431,20 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 	o := measure.DefaultRaceOptions()
 	o.Protocol, o.Progress = t.o.Protocol, t.roundTold(o.MaxRounds)
 	found := t.fresh(runner, winner.library)
-	if len(rivals) == 0 {
+	racers := []measure.Racer{found}
+	var raced []build
+	for _, b := range rivals {
+		r, err := t.rival(ctx, o.Lock, runner, b)
+		if failed := (*bridge.Failure)(nil); errors.As(err, &failed) {
+			t.report.baseline(b.name).Failure = failed.Error()
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		racers, raced = append(racers, r), append(raced, b)
+	}
+	if len(raced) == 0 {
 		return o.Lock.With(ctx, func() error {
 			lap, err := found.Lap(ctx, t.o.Protocol.Run(0))
 			if err != nil {
@@ -436,32 +454,43 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 			return nil
 		})
 	}
-	racers := []measure.Racer{found}
-	for _, b := range rivals {
-		r := t.fresh(runner, b.library)
-		var wrong error
-		if err := o.Lock.With(ctx, func() error { _, wrong = r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); return nil }); err != nil {
-			return err
-		}
-		var f *bridge.Failure
-		if wrong != nil && (!errors.As(wrong, &f) || f.Status != measure.TimedOut.String()) {
-			t.report.baseline(b.name).Note = "good for the estimated output only: " + wrong.Error()
-			r.Fresh.Lenient = true
-		}
-		racers = append(racers, r)
-	}
 	t.events.phase("final race")
 	rng := Stream(t.o.Seed, "race/final")
 	race, err := o.Run(ctx, rng, racers)
 	if err != nil {
 		return fmt.Errorf("the final race: %w", err)
 	}
+	t.tellRace(rng, race, raced)
+	return nil
+}
+
+// rival is a baseline as a racer, held to the estimated output alone where it is wrong
+// elsewhere. The error is a *bridge.Failure where it takes too long to be raced, or else the
+// lock's.
+func (t *tuner) rival(ctx context.Context, lock measure.HostLock, runner string, b build) (measure.Racer, error) {
+	r := t.fresh(runner, b.library)
+	var wrong error
+	if err := lock.With(ctx, func() error { _, wrong = r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); return nil }); err != nil {
+		return nil, err
+	}
+	if f := (*bridge.Failure)(nil); errors.As(wrong, &f) && f.Status == measure.TimedOut.String() {
+		return nil, f
+	}
+	if wrong != nil {
+		t.report.baseline(b.name).Note = "good for the estimated output only: " + wrong.Error()
+		r.Fresh.Lenient = true
+	}
+	return r, nil
+}
+
+// tellRace puts the final race, of the winner and these rivals, into the report.
+func (t *tuner) tellRace(rng *rand.Rand, race *measure.Race, rivals []build) {
 	floor := race.NoiseFloor(rng)
 	t.report.NoiseFloor = &floor
 	t.report.Rounds, t.report.Thrown = race.Rounds, race.Thrown
 	t.report.Final = race.Lanes[0].Best().Seconds()
 	lead := 0
-	if slices.Contains(t.o.Seeds, own) {
+	if slices.Contains(t.o.Seeds, Own) {
 		lead = leadOfOwn(rng, race, rivals)
 	}
 	if lead > 0 {
@@ -479,7 +508,6 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 		v := race.Compare(rng, i+1, lead)
 		line.Verdict, line.Seconds = &v, lane.Best().Seconds()
 	}
-	return nil
 }
 
 // level is how much slower than the Generator's own schedule what was found may seem and
@@ -492,7 +520,7 @@ const level = 0.98
 // otherwise.
 func leadOfOwn(rng *rand.Rand, race *measure.Race, rivals []build) int {
 	for i, b := range rivals {
-		if b.name != own || race.Lanes[i+1].Failure != nil {
+		if b.name != Own || race.Lanes[i+1].Failure != nil {
 			continue
 		}
 		if v := race.Compare(rng, i+1, 0); v.Ratio.High < 1 || max(v.Ratio.Value, v.Minima) < level {

@@ -34,7 +34,7 @@ var errNoWeights = errors.New("no Adams2019 plugin to take the model's weights f
 // inside the installed Adams2019 plugin.
 func ReadWeights(h *bridge.Halide, path string) (*nn.Weights, error) {
 	if path == "" {
-		if path = h.Plugins["adams2019"]; path == "" {
+		if path = h.Plugins[adams2019]; path == "" {
 			return nil, fmt.Errorf("the Halide at %s has %w", h.Root, errNoWeights)
 		}
 	}

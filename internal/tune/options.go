@@ -97,16 +97,29 @@ func Defaults() Options {
 	return Options{
 		Search: "protuner", Judge: true, Restructure: true, Specialize: true, Polish: true, Budget: 5 * time.Minute, Seed: 1, DB: "protuner.db",
 		Seeds:          append(slices.Clone(schedulers), earlier),
-		Baselines:      []string{"own", "adams2019", "mullapudi2016"},
+		Baselines:      []string{Own, adams2019, mullapudi2016},
 		BaselineLimits: bridge.Limits{Time: 2 * time.Minute, Memory: 6 << 30},
 		Threads:        runtime.NumCPU(), CandidateMemory: 8 << 30, CandidateBuild: time.Minute,
 		Protocol: measure.DefaultProtocol(), Finalists: 5,
 	}
 }
 
+// Own names the Generator's hand-written schedule where other schedules go by the plugin of
+// Halide's that makes them.
+const Own = "own"
+
+const (
+	adams2019     = "adams2019"
+	mullapudi2016 = "mullapudi2016"
+	li2018        = "li2018"
+)
+
 // schedulers are what a search can begin with and a winner can be raced against. A
 // plugin that the installed Halide has not stands in the report with that as its reason.
-var schedulers = []string{"own", "adams2019", "mullapudi2016", "li2018"}
+var schedulers = []string{Own, adams2019, mullapudi2016, li2018}
+
+// Schedulers lists the seeds that are no earlier finds, which are the baselines too.
+func Schedulers() []string { return slices.Clone(schedulers) }
 
 // Validate names the first option that makes no sense and how to mend it.
 func (o Options) Validate() error {
@@ -131,7 +144,7 @@ func (o Options) Validate() error {
 	case o.Finalists < 1:
 		return fmt.Errorf("%d finalists leave no winner; give at least 1", o.Finalists)
 	case o.CandidateMemory < 0 || o.CandidateBuild <= 0:
-		return errors.New("the limits of candidates must be positive")
+		return errors.New("the limits of schedules must not be negative; 0 is for no limit on memory")
 	case o.BaselineLimits.Time < 0 || o.BaselineLimits.Memory < 0:
 		return errors.New("the limits of baselines must not be negative; 0 is for none")
 	}

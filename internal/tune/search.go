@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,23 +16,11 @@ import (
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
-// measured is a candidate that came back.
-type measured struct {
-	candidate search.Candidate
-	result    measure.Result
-	err       error
-}
-
-// overtime is how many more schedules are tried after the budget while none has
-// worked: an answer that comes late is better than none.
-const overtime = 12
-
 // search proposes and measures until the budget, the trials or the strategy's ideas
 // are spent, or stop is closed; or until it is plain that everything is wrong with these
 // inputs (errAllWrong).
 func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	t.began = time.Now()
-	started := t.began
 	past, err := t.known(ctx)
 	if err != nil {
 		return err
@@ -43,7 +32,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	before := t.rebuilt(past)
 	known := len(before)
 	spent := func() float64 {
-		share := float64(time.Since(started)) / float64(t.o.Budget)
+		share := float64(time.Since(t.began)) / float64(t.o.Budget)
 		if t.o.Trials > 0 {
 			share = max(share, float64(known+t.report.Measured)/float64(t.o.Trials))
 		}
@@ -60,78 +49,15 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err := strategy.Observe(t.early); err != nil {
 		return err
 	}
-	screener := t.screener()
-	if len(t.best) > 0 {
-		screener.SetBest(time.Duration(t.best[0].seconds * float64(time.Second)))
-	}
 	work, cancel := Stoppable(ctx, stop)
 	defer cancel()
-	over := time.NewTimer(max(0, t.o.Budget-time.Since(started)))
-	defer over.Stop()
-
-	// One more than compile at once, so that one can be timed while the others compile.
-	width := t.o.Threads + 1
-	results := make(chan measured, width)
-	running, late := 0, 0
-	exhausted, ended := false, false
-	for {
-		if t.allWrong() {
-			cancel()
-		}
-		for running < width && !exhausted && work.Err() == nil && (!ended || (len(t.best) == 0 && late < overtime)) {
-			if t.o.Trials > 0 && known+t.report.Measured+running >= t.o.Trials {
-				break
-			}
-			var proposed []search.Candidate
-			err := screener.Alone(work, func() (err error) {
-				proposed, err = strategy.Propose(work, 1)
-				return err
-			})
-			if err != nil {
-				break // stopped
-			}
-			if len(proposed) == 0 {
-				exhausted = true
-				break
-			}
-			running++
-			if ended {
-				late++
-			}
-			go func(c search.Candidate) {
-				r, err := screener.Measure(work, c.Schedule)
-				results <- measured{c, r, err}
-			}(proposed[0])
-		}
-		if running == 0 {
-			break
-		}
-		select {
-		case <-over.C:
-			ended = true
-			if len(t.best) > 0 {
-				cancel()
-			} else {
-				t.events.note("the budget is over and nothing has been measured yet; going on until something works")
-			}
-		case m := <-results:
-			running--
-			if m.err != nil {
-				continue // cut off: it was never measured
-			}
-			if err := screener.Alone(context.WithoutCancel(ctx), func() error { return t.take(ctx, strategy, m) }); err != nil {
-				return err
-			}
-			exhausted = false // it may have ideas again
-			t.tell(m, known, time.Since(started))
-			if ended && len(t.best) > 0 {
-				cancel()
-			}
-		}
+	d := newDispatcher(t, strategy, known, work, cancel)
+	if err := d.run(ctx); err != nil {
+		return err
 	}
-	t.report.Searched = time.Since(started).Seconds()
+	t.report.Searched = time.Since(t.began).Seconds()
 	t.tellSeeds()
-	t.report.Exhausted = exhausted
+	t.report.Exhausted = d.exhausted
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -189,11 +115,25 @@ func (t *tuner) strategy(ctx context.Context, stop <-chan struct{}, begin []sear
 // are tried again.
 const muchLonger = 2
 
-// known is what was measured before under this key, and counts in a run of this budget.
+// known is what was measured before under this key, and counts in a run of this budget and
+// of these limits.
 func (t *tuner) known(ctx context.Context) ([]tunedb.Measurement, error) {
 	past, err := t.recorder.Known(ctx)
-	most := t.mostBuild()
-	return slices.DeleteFunc(past, func(m tunedb.Measurement) bool { return m.BuildLimit > 0 && most >= muchLonger*m.BuildLimit }), err
+	longest, most := t.mostBuild(), t.memoryLimit()
+	return slices.DeleteFunc(past, func(m tunedb.Measurement) bool {
+		if m.Status == measure.OutOfMemory.String() {
+			return most > cmp.Or(m.MemoryLimit, Defaults().CandidateMemory) // as it was before there was a choice
+		}
+		return m.BuildLimit > 0 && longest >= muchLonger*m.BuildLimit
+	}), err
+}
+
+// memoryLimit is how much memory a schedule may have, in bytes.
+func (t *tuner) memoryLimit() int64 {
+	if t.o.CandidateMemory == 0 {
+		return math.MaxInt64
+	}
+	return t.o.CandidateMemory
 }
 
 // rebuilt is what was measured of schedules that this run may try.
@@ -303,6 +243,9 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 		row.BuildLimit = t.mostBuild()
 		t.tallyOf(m.candidate).late.Add(1)
 	}
+	if r.Status == measure.OutOfMemory {
+		row.MemoryLimit = t.memoryLimit()
+	}
 	if err := t.recorder.Record(context.WithoutCancel(ctx), row); err != nil {
 		return err
 	}
@@ -324,13 +267,14 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 	return t.observe(strategy, m.candidate, row)
 }
 
-func (t *tuner) tell(m measured, known int, elapsed time.Duration) {
+// tell says where the search stands, known schedules being in the database from the start.
+func (t *tuner) tell(m measured, known int) {
 	if t.events.Measured == nil {
 		return
 	}
 	p := Progress{
 		Status: m.result.Status, Origin: m.candidate.Origin, Seconds: m.result.Best().Seconds(), Done: t.report.Measured, Known: known,
-		Failures: map[measure.Status]int{}, Elapsed: elapsed, Budget: t.o.Budget, Trials: t.o.Trials,
+		Failures: map[measure.Status]int{}, Elapsed: time.Since(t.began), Budget: t.o.Budget, Trials: t.o.Trials,
 	}
 	for name, n := range t.report.Failures {
 		if s, err := measure.ParseStatus(name); err == nil {

@@ -106,7 +106,7 @@ func (t *tuner) ask(ctx context.Context, name string) (f foreign) {
 	if share := t.o.Budget / seedShare; limits.Time == 0 || share < limits.Time {
 		limits.Time = share
 	}
-	if name == own {
+	if name == Own {
 		f.err = bridge.Within(ctx, limits.Time, func(ctx context.Context) error {
 			o, err := t.gen.Own(ctx)
 			if err == nil {

@@ -122,7 +122,7 @@ func TestSeedsAreLookedForInTheirOwnStructure(t *testing.T) {
 		before := len(tu.spaces)
 		for range 2 { // of the same structure, which takes one space
 			f := foreign{schedule: o.Schedule, partial: !o.Complete}
-			tu.sow(t.Context(), own, &f)
+			tu.sow(t.Context(), Own, &f)
 			for _, c := range f.candidates {
 				if restructure && c.State != nil && structure(c.State.Schedule()) != structure(o.Schedule) {
 					t.Errorf("found %s", c.Schedule)

@@ -28,7 +28,8 @@ type manifest struct {
 	Load     string        `json:"load,omitempty"` // at the start
 }
 
-func newManifest(o Options, so space.Options) manifest {
+func newManifest(o Options, protocol measure.Protocol, so space.Options) manifest {
+	o.Protocol = protocol // and not what screening makes of it
 	return manifest{Options: o, Space: so, Program: Program(), CPU: CPUModel(), Governor: Governor(), SMT: SMT(), Load: Load()}
 }
 
@@ -269,11 +270,11 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	if err != nil {
 		return err
 	}
-	w.Tolerance = t.handedOut.Integer
+	w.Tolerance = t.handedOut.IntegerEvery
 	if err := t.makeSpaces(ctx, so); err != nil {
 		return err
 	}
-	if t.recorder, err = db.Begin(ctx, w, newManifest(t.o, so)); err != nil {
+	if t.recorder, err = db.Begin(ctx, w, newManifest(t.o, t.handedOut, so)); err != nil {
 		return err
 	}
 	t.report = &Report{

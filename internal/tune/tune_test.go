@@ -35,11 +35,11 @@ func TestOptionsAreValidated(t *testing.T) {
 		"the database has no":     func(o *Options) { o.DB = "" },
 		"0 threads":               func(o *Options) { o.Threads = 0 },
 		"0 finalists":             func(o *Options) { o.Finalists = 0 },
-		"limits of candidates":    func(o *Options) { o.CandidateBuild = 0 },
+		"limits of schedules":     func(o *Options) { o.CandidateBuild = 0 },
 		`no seed "adam"`:          func(o *Options) { o.Seeds = []string{"adam"} },
-		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{"own", "adam"} },
+		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{Own, "adam"} },
 		"evolve does not ask it":  func(o *Options) { o.Search, o.Unmeasured = "evolve", true },
-		"a tolerance is negative": func(o *Options) { o.Protocol.Integer = -1 },
+		"a tolerance is negative": func(o *Options) { o.Protocol.IntegerEvery = -1 },
 	} {
 		o := valid()
 		spoil(&o)
@@ -324,6 +324,33 @@ func TestLateBuildsAreTriedAgain(t *testing.T) {
 	}
 }
 
+// What ran out of memory is tried again where it may have more, and only then.
+func TestLargeSchedulesAreTriedAgain(t *testing.T) {
+	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, c := range []struct {
+		memory int64
+		known  bool // from the run before
+	}{{1 << 30, false}, {1 << 30, true}, {1 << 29, true}, {2 << 30, false}, {0, false}, {0, true}, {8 << 30, true}} {
+		u := &tuner{o: valid(), report: &Report{Failures: map[string]int{}}, ref: &bridge.Reference{}}
+		u.o.CandidateMemory = c.memory
+		if u.recorder, err = db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		past, err := u.known(t.Context())
+		if err != nil || len(past) == 1 != c.known {
+			t.Errorf("with %d bytes %+v are known; %v", c.memory, past, err)
+		}
+		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.ComputeRoot, Func: "f"}}}
+		if err := u.take(t.Context(), deaf{}, measured{search.Candidate{Schedule: s, Hash: s.Hash()}, measure.Result{Status: measure.OutOfMemory}, nil}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The own schedule is handed back where it is clearly faster, and where a race that is
 // sure of nothing has it ahead by median and fastest lap.
 func TestOwnScheduleLeads(t *testing.T) {
@@ -334,7 +361,7 @@ func TestOwnScheduleLeads(t *testing.T) {
 		}
 		return l
 	}
-	rivals := []build{{name: "adams2019"}, {name: own}}
+	rivals := []build{{name: adams2019}, {name: Own}}
 	for name, c := range map[string]struct {
 		own  measure.Lane
 		want int

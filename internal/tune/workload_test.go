@@ -98,7 +98,9 @@ func TestRunsKeepTheirOptions(t *testing.T) {
 	o.Judge, o.Unmeasured, o.Trials, o.Finalists, o.Weights = false, true, 7, 2, "mine.weights"
 	so := space.Defaults(3)
 	so.Sized = true
-	text, err := json.Marshal(newManifest(o, so))
+	screening := o
+	screening.Protocol.Relative *= 10
+	text, err := json.Marshal(newManifest(screening, o.Protocol, so))
 	if err != nil {
 		t.Fatal(err)
 	}

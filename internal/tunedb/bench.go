@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -85,12 +86,18 @@ func (db *DB) ExtendBench(ctx context.Context, manifest any) error {
 	return db.explain(err)
 }
 
+// ErrNoBench is the error of a database that holds no comparison.
+var ErrNoBench = errors.New("the database holds no comparison of methods; make one with protuner bench run")
+
 // Bench returns the comparison's manifest and when it began and ended; ended is zero
-// where something is left to do, and the error is sql.ErrNoRows where there is none.
+// where something is left to do, and the error is ErrNoBench where there is none.
 func (db *DB) Bench(ctx context.Context) (manifest json.RawMessage, began, ended time.Time, err error) {
 	var text, start string
 	var end sql.NullString
 	err = db.sql.QueryRowContext(ctx, `SELECT manifest, started, ended FROM bench`).Scan(&text, &start, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, began, ended, ErrNoBench
+	}
 	if err != nil {
 		return nil, began, ended, db.explain(err)
 	}

@@ -1,7 +1,6 @@
 package tunedb
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -12,7 +11,7 @@ import (
 func TestBenchIsKept(t *testing.T) {
 	db := fresh(t)
 	ctx := t.Context()
-	if _, _, _, err := db.Bench(ctx); !errors.Is(err, sql.ErrNoRows) {
+	if _, _, _, err := db.Bench(ctx); !errors.Is(err, ErrNoBench) {
 		t.Fatalf("of a new database: %v", err)
 	}
 	first, err := db.BeginBench(ctx, map[string]int{"seed": 1})

@@ -26,6 +26,7 @@ var killRounds = flag.Int("rounds", 8, "how often a writer is killed")
 const (
 	writerVariable = "PROTUNER_TEST_WRITER"
 	openerVariable = "PROTUNER_TEST_OPENER"
+	readerVariable = "PROTUNER_TEST_READER"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +40,10 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(openerVariable); path != "" {
 		_, err := Open(context.Background(), path)
 		fmt.Println(err)
+		return
+	}
+	if path := os.Getenv(readerVariable); path != "" {
+		fmt.Println(read(path))
 		return
 	}
 	flag.Parse()
@@ -193,8 +198,12 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written is for root no such thing, so another user tries.
-func TestUnwritableFolderIsNamed(t *testing.T) {
+// unwritableFolder makes a folder that cannot be written any more once fill has put there
+// what it is to hold. What it gives with it runs this program on a database there and
+// returns its words. For root there is no such folder, so another user tries; that is why
+// it is not the test's own, which others may not enter.
+func unwritableFolder(t *testing.T, fill func(dir string)) (dir string, try func(variable, name string) string) {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "protuner-readonly-")
 	if err != nil {
 		t.Fatal(err)
@@ -208,22 +217,32 @@ func TestUnwritableFolderIsNamed(t *testing.T) {
 	if err := os.WriteFile(program, text, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	old := filepath.Join(dir, "old.db")
-	open(t, old).Close()
+	fill(dir)
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
-	for _, name := range []string{"new.db", "old.db", "folder/new.db"} {
+	return dir, func(variable, name string) string {
+		t.Helper()
 		cmd := exec.Command(program)
-		cmd.Env = append(os.Environ(), openerVariable+"="+filepath.Join(dir, name))
+		cmd.Env = append(os.Environ(), variable+"="+filepath.Join(dir, name))
 		if os.Getuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		out, err := cmd.CombinedOutput()
-		said := strings.TrimSpace(string(out))
-		if err != nil || !strings.HasPrefix(said, "cannot ") || !strings.Contains(said, dir) || strings.Contains(said, "\n") {
-			t.Errorf("%s: %v, %q", name, err, said)
+		if err != nil {
+			t.Errorf("%s: %v, %s", name, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+}
+
+func TestUnwritableFolderIsNamed(t *testing.T) {
+	dir, try := unwritableFolder(t, func(dir string) { open(t, filepath.Join(dir, "old.db")).Close() })
+	for _, name := range []string{"new.db", "old.db", "folder/new.db"} {
+		said := try(openerVariable, name)
+		if !strings.HasPrefix(said, "cannot ") || !strings.Contains(said, dir) || strings.Contains(said, "\n") {
+			t.Errorf("%s: %q", name, said)
 		}
 		if name != "folder/new.db" && !strings.Contains(said, "name one that can be written with --db") {
 			t.Errorf("%s: %q says no mend", name, said)

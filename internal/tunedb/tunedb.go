@@ -82,17 +82,21 @@ func checkOurs(ctx context.Context, path string) error {
 		return err
 	}
 	defer handle.Close()
-	db := &DB{handle, path}
-	var tables, ours int
-	err = handle.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version')
-		FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&tables, &ours)
+	all, ours, err := (&DB{handle, path}).tables(ctx)
 	if err != nil {
-		return db.explain(err)
+		return err
 	}
-	if tables > 0 && ours == 0 {
+	if all > 0 && ours == 0 {
 		return fmt.Errorf(notOurs, path)
 	}
 	return nil
+}
+
+// tables counts all tables, and those that only a database of protuner's has.
+func (db *DB) tables(ctx context.Context) (all, ours int, err error) {
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version')
+		FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&all, &ours)
+	return all, ours, db.explain(err)
 }
 
 const notOurs = "%s is no protuner database; name another file with --db (it was left as it is)"
@@ -103,24 +107,32 @@ func escape(path string) string {
 }
 
 func (db *DB) migrate(ctx context.Context) error {
-	sub, err := fs.Sub(migrations, "migrations")
+	provider, _, _, err := db.schema(ctx)
 	if err != nil {
 		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db.sql, sub)
-	if err != nil {
-		return err
-	}
-	have, err := provider.GetDBVersion(ctx)
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	if newest := sources[len(sources)-1].Version; have > newest {
-		return fmt.Errorf("the database %s has schema %d and this protuner knows %d; update protuner or name another with --db", db.path, have, newest)
 	}
 	_, err = provider.Up(ctx)
 	return err
+}
+
+// schema gives what brings the database up to date, the version that it has and the newest
+// that this protuner knows. A newer one is refused.
+func (db *DB) schema(ctx context.Context) (provider *goose.Provider, have, newest int64, err error) {
+	sub, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if provider, err = goose.NewProvider(goose.DialectSQLite3, db.sql, sub); err != nil {
+		return nil, 0, 0, err
+	}
+	if have, err = provider.GetDBVersion(ctx); err != nil {
+		return nil, 0, 0, err
+	}
+	sources := provider.ListSources()
+	if newest = sources[len(sources)-1].Version; have > newest {
+		return nil, 0, 0, fmt.Errorf("the database %s has schema %d and this protuner knows %d; update protuner or name another with --db", db.path, have, newest)
+	}
+	return provider, have, newest, nil
 }
 
 // explain turns SQLite's errors into what a user can act on.
@@ -195,7 +207,10 @@ type Measurement struct {
 	// BuildLimit is, of one that timed out while it was built, how long its run had for a
 	// build at most; 0 of all others, and where that is not known.
 	BuildLimit time.Duration `json:"build_limit_ns,omitempty"`
-	Taken      time.Time     `json:"taken"`
+	// MemoryLimit is, of one that ran out of memory, how many bytes it might have; 0 of all
+	// others, and where that is not known.
+	MemoryLimit int64     `json:"memory_limit,omitempty"`
+	Taken       time.Time `json:"taken"`
 }
 
 // Run is one run of a search on a workload.
@@ -283,17 +298,20 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 	}
 	best := sql.NullInt64{Int64: int64(m.Best), Valid: m.Status == "ok"}
 	_, err = tx.ExecContext(ctx, `INSERT INTO measurements
-		(workload, schedule, run, origin, trace, status, message, best_ns, samples, lower_ns, link_ns, check_ns, time_ns, build_limit_ns, taken)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		(workload, schedule, run, origin, trace, status, message, best_ns, samples, lower_ns, link_ns, check_ns, time_ns, build_limit_ns, memory_limit, taken)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET run = excluded.run, origin = excluded.origin, trace = excluded.trace,
 			status = excluded.status, message = excluded.message, best_ns = excluded.best_ns, samples = excluded.samples,
 			lower_ns = excluded.lower_ns, link_ns = excluded.link_ns, check_ns = excluded.check_ns,
-			time_ns = excluded.time_ns, build_limit_ns = excluded.build_limit_ns, taken = excluded.taken
+			time_ns = excluded.time_ns, build_limit_ns = excluded.build_limit_ns, memory_limit = excluded.memory_limit,
+			taken = excluded.taken
 		WHERE measurements.status = 'infra_failed'
 			OR measurements.build_limit_ns > 0 AND excluded.status <> 'infra_failed'
-				AND (excluded.status <> 'timed_out' OR excluded.build_limit_ns > measurements.build_limit_ns)`,
+				AND (excluded.status <> 'timed_out' OR excluded.build_limit_ns > measurements.build_limit_ns)
+			OR measurements.status = 'out_of_memory' AND excluded.status <> 'infra_failed'
+				AND (excluded.status <> 'out_of_memory' OR excluded.memory_limit > measurements.memory_limit)`,
 		workload, schedule, run, m.Origin, m.Trace, m.Status, m.Message, best, string(samples),
-		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), int64(m.BuildLimit), stamp(m.Taken))
+		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), int64(m.BuildLimit), m.MemoryLimit, stamp(m.Taken))
 	return err
 }
 
@@ -335,7 +353,7 @@ func (r *Recorder) Known(ctx context.Context) ([]Measurement, error) {
 }
 
 const selectMeasurements = `SELECT s.hash, s.text, m.origin, m.trace, m.status, m.message, m.best_ns, m.samples,
-	m.lower_ns, m.link_ns, m.check_ns, m.time_ns, m.build_limit_ns, m.taken
+	m.lower_ns, m.link_ns, m.check_ns, m.time_ns, m.build_limit_ns, m.memory_limit, m.taken
 	FROM measurements m JOIN schedules s ON s.id = m.schedule WHERE `
 
 func (db *DB) measurements(ctx context.Context, where string, args ...any) ([]Measurement, error) {
@@ -350,7 +368,7 @@ func (db *DB) measurements(ctx context.Context, where string, args ...any) ([]Me
 		var best sql.NullInt64
 		var samples, taken string
 		if err := rows.Scan(&m.Hash, &m.Text, &m.Origin, &m.Trace, &m.Status, &m.Message, &best, &samples,
-			&m.Lower, &m.Link, &m.Check, &m.Time, &m.BuildLimit, &taken); err != nil {
+			&m.Lower, &m.Link, &m.Check, &m.Time, &m.BuildLimit, &m.MemoryLimit, &taken); err != nil {
 			return nil, db.explain(err)
 		}
 		m.Best = time.Duration(best.Int64)

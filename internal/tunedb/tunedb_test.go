@@ -163,6 +163,29 @@ func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
 	}
 }
 
+// What ran out of memory may be measured again with more of it, and with nothing else.
+func TestWhatRanOutOfMemoryIsMeasuredAgain(t *testing.T) {
+	r := begin(t, fresh(t), workload("a1"))
+	large := func(limit int64) Measurement {
+		m := measurement(1, "out_of_memory")
+		m.MemoryLimit = limit
+		return m
+	}
+	for _, c := range []struct {
+		m      Measurement
+		status string
+		limit  int64
+	}{
+		{large(0), "out_of_memory", 0}, {large(4), "out_of_memory", 4}, {large(2), "out_of_memory", 4}, {large(9), "out_of_memory", 9},
+		{measurement(1, "infra_failed"), "out_of_memory", 9}, {measurement(1, "crashed"), "crashed", 0}, {large(99), "crashed", 0},
+	} {
+		record(t, r, c.m)
+		if got := known(t, r); len(got) != 1 || got[0].Status != c.status || got[0].MemoryLimit != c.limit {
+			t.Errorf("after %s of %d: %+v", c.m.Status, c.m.MemoryLimit, got)
+		}
+	}
+}
+
 func TestCountsFastestAndRuns(t *testing.T) {
 	db := fresh(t)
 	w := workload("a1")
