@@ -2,7 +2,14 @@
 # Unpacks Halide's wheels where protuner looks for them. Usage: halide.sh VERSION...
 # A wheel is a whole distribution; no Python environment is made or needed.
 set -eu
-data=${PROTUNER_DATA:-${XDG_DATA_HOME:-$HOME/.local/share}/protuner}
+if [ -n "${PROTUNER_DATA:-}" ]; then
+    data=$PROTUNER_DATA
+elif [ -n "${XDG_DATA_HOME:-}${HOME:-}" ]; then
+    data=${XDG_DATA_HOME:-$HOME/.local/share}/protuner
+else
+    data=${TMPDIR:-/tmp}/protuner-$(id -u)
+    mkdir -p -m 700 "$data"
+fi
 
 need_pip() {
     python3 -m pip --version >/dev/null 2>&1 && return

@@ -67,6 +67,8 @@ func (c *checkCmd) Run(g *globals) error {
 	switch {
 	case errors.As(err, &stale):
 		return stale // what was asked for has its answer
+	case errors.As(err, &failed) && failed.Status == measure.OutOfMemory.String():
+		return fmt.Errorf("%s could not be checked: %w; give more than --memory %d", c.Schedule, err, c.Memory)
 	case errors.As(err, &failed) && failed.Status != measure.InfraFailed.String():
 		return fmt.Errorf("%s does not stand: %w; tune again", c.Schedule, err)
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 
 type dbCmd struct {
 	Export dbExportCmd `cmd:"" help:"Write every measurement as a line of JSON."`
-	Import dbImportCmd `cmd:"" help:"Take in what export wrote; what is there stays."`
+	Import dbImportCmd `cmd:"" help:"Take in what export wrote; what is there stays, but for what failed at a limit."`
 }
 
 type dbExportCmd struct {

@@ -55,7 +55,7 @@ func checkTemporary(dir, variable string) error {
 	} else if why = distrust(info, os.Geteuid()); why == "" {
 		return nil
 	}
-	return &MissingError{What: "folder " + dir, Why: why, Mend: "set " + variable + " to a folder of your own"}
+	return &MissingError{What: "folder", Why: dir + " cannot be used: " + why, Mend: "set " + variable + " to a folder of your own"}
 }
 
 // distrust says why code of the user's is not to be loaded from there; empty if it may be.

@@ -501,7 +501,7 @@ func TestNamedInstallationsComeInOrder(t *testing.T) {
 func TestFlagsOfCXXCount(t *testing.T) {
 	tools, source := fakeTools(t)
 	log := filepath.Join(t.TempDir(), "log")
-	logging := filepath.Join(t.TempDir(), "logging")
+	logging := filepath.Join(t.TempDir(), "logging-g++-12")
 	if err := os.WriteFile(logging, []byte("#!/bin/sh\necho \"$@\" >>"+log+"\nexec "+tools.Compiler+" \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -521,6 +521,17 @@ func TestFlagsOfCXXCount(t *testing.T) {
 	last := lines[len(lines)-1]
 	if ours := strings.Index(last, "-std=c++17"); ours < 0 || strings.Index(last, "-std=c++20") < ours || strings.Index(last, "-O0") < strings.Index(last, "-O1") {
 		t.Errorf("compiled with %s", last)
+	}
+}
+
+func TestWhereFlagsOfCXXBegin(t *testing.T) {
+	for words, want := range map[string]int{
+		"g++": 1, "g++ -O0 -g": 1, "ccache clang++-15 -O0": 2, "zig c++": 2, "nice -n 10 g++ -O0": 4, "env -u X x86_64-linux-gnu-g++": 4,
+		"mine -x g++": 3, "mine -O0": 1, "g++ -x c++": 1, "clang++ -Xclang -load -Xclang ./clang-plugin.so": 1,
+	} {
+		if got := firstFlag(strings.Fields(words)); got != want {
+			t.Errorf("%s: from word %d on, want %d", words, got, want)
+		}
 	}
 }
 

@@ -39,12 +39,7 @@ func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 	compilers := []string{"g++", "clang++"}
 	named := strings.Fields(os.Getenv("CXX"))
 	if len(named) > 0 {
-		first := 1 // flag: behind the last word that is a program, as in nice -n 10 g++ -O0
-		for i, word := range named {
-			if _, err := exec.LookPath(word); err == nil && !strings.HasPrefix(word, "-") {
-				first = i + 1
-			}
-		}
+		first := firstFlag(named)
 		compilers, t.starts, t.flags = named[:1], named[1:first], named[first:]
 	}
 	for _, c := range compilers {
@@ -64,7 +59,7 @@ func NewToolchain(h *Halide, cache Cache) (*Toolchain, error) {
 		return nil, &MissingError{What: "C++ compiler", Why: fmt.Sprintf("%s does not run: %v", t.Compiler, err), Mend: mend}
 	}
 	version, _, _ := strings.Cut(string(out), "\n")
-	t.identity = strings.Join(append([]string{version}, t.flags...), " ")
+	t.identity = strings.Join(slices.Concat([]string{version}, t.starts, t.flags), " ")
 	if t.Linker, err = exec.LookPath("ld"); err != nil {
 		return nil, &MissingError{What: "linker", Why: "ld was not found", Mend: "install it with `apt-get install binutils`"}
 	}
@@ -79,6 +74,29 @@ type CompileError struct {
 
 func (e *CompileError) Error() string {
 	return fmt.Sprintf("%s does not compile; the compiler says:\n%s", e.What, strings.TrimSpace(e.Words))
+}
+
+// firstFlag is where the compiler's flags begin among CXX's words: at the first flag, or where
+// that is a flag of what starts the compiler, as in nice -n 10 g++ -O0, behind the compiler.
+func firstFlag(words []string) int {
+	flag := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
+	if flag < 0 {
+		return len(words)
+	}
+	flag = max(flag, 1)
+	if slices.ContainsFunc(words[:flag], isCompiler) {
+		return flag
+	}
+	if at := slices.IndexFunc(words[flag:], isCompiler); at >= 0 {
+		return flag + at + 1
+	}
+	return flag
+}
+
+// isCompiler goes by the name, which may have a target before it and a version behind it.
+func isCompiler(word string) bool {
+	base := filepath.Base(word)
+	return !strings.HasPrefix(word, "-") && (strings.Contains(base, "++") || strings.Contains(base, "clang") || strings.Contains(base, "gcc"))
 }
 
 // compile makes the file out; what the compiler keeps for itself meanwhile is beside it.

@@ -164,11 +164,8 @@ func Tuned(w io.Writer, r *tune.Report) {
 	if r.Specialized != nil {
 		fmt.Fprintf(w, "its version for exactly the estimated sizes is %s times as fast as the one for all others\n", r.Specialized.Text(3))
 	}
-	if r.Final > 0 && r.NoiseFloor == nil {
-		fmt.Fprintf(w, "built ahead of time and checked in a fresh process: %s\n", Duration(r.Final))
-		for _, b := range r.Baselines {
-			fmt.Fprintf(w, "not raced: %s: %s\n", b.Name, oneLine(b.Failure))
-		}
+	for _, line := range unraced(r) {
+		fmt.Fprintln(w, line)
 	}
 	if r.NoiseFloor != nil {
 		t := raceTable(r)
@@ -188,10 +185,25 @@ func Tuned(w io.Writer, r *tune.Report) {
 	}
 }
 
+// unraced says how fast the winner is, and why it was not raced; nothing where it was.
+func unraced(r *tune.Report) (lines []string) {
+	if r.Final == 0 || r.NoiseFloor != nil {
+		return nil
+	}
+	lines = append(lines, "built ahead of time and checked in a fresh process: "+Duration(r.Final))
+	for _, b := range r.Baselines {
+		lines = append(lines, fmt.Sprintf("not raced: %s: %s", b.Name, oneLine(b.Failure)))
+	}
+	return lines
+}
+
 // Markdown is the report that is written beside the winner's files.
 func Markdown(r *tune.Report) string {
 	var o strings.Builder
 	fmt.Fprintf(&o, "# %s\n\n%s.\n\n", r.Generator, summary(r))
+	for _, line := range unraced(r) {
+		fmt.Fprintf(&o, "- %s\n", line)
+	}
 	if r.NoiseFloor != nil {
 		fmt.Fprintf(&o, "Final race of ahead-of-time builds in fresh processes: %d interleaved rounds, %d thrown away as disturbed; "+
 			"the median of the paired ratios with its 95%% bootstrap interval.\n\n%s\n\n", r.Rounds, r.Thrown, raceTable(r).RenderMarkdown())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -322,8 +323,8 @@ func (t *tuner) buildWinner(ctx context.Context, order []schedule.Schedule, out 
 	exact := t.newExact()
 	defer exact.close()
 	var failures error
-	for _, err := range t.failed {
-		failures = errors.Join(failures, err)
+	for _, hash := range slices.Sorted(maps.Keys(t.failed)) {
+		failures = errors.Join(failures, t.failed[hash])
 	}
 	for i, s := range t.reserves(order) {
 		leave := func(err error, told bool) {
@@ -372,7 +373,7 @@ func (t *tuner) buildAhead(ctx context.Context, s schedule.Schedule, out string)
 		library, failure = t.racedLibrary(ctx, s, out, linked)
 	}
 	if failure != nil || ctx.Err() != nil {
-		return nil, failure, ctx.Err()
+		return nil, failure, cmp.Or(ctx.Err(), os.RemoveAll(linked))
 	}
 	t.report.Schedule = s.String()
 	t.report.Hash = s.HashString()

@@ -122,7 +122,7 @@ func (t *tuner) known(ctx context.Context) ([]tunedb.Measurement, error) {
 	longest, most := t.mostBuild(), t.memoryLimit()
 	return slices.DeleteFunc(past, func(m tunedb.Measurement) bool {
 		if m.Status == measure.OutOfMemory.String() {
-			return most > cmp.Or(m.MemoryLimit, Defaults().CandidateMemory) // as it was before there was a choice
+			return most > m.MemoryLimit
 		}
 		return m.BuildLimit > 0 && longest >= muchLonger*m.BuildLimit
 	}), err

@@ -73,7 +73,7 @@ func (db *DB) Export(ctx context.Context, w io.Writer) (n int, err error) {
 }
 
 // Import takes in what Export wrote, all of it or, where a line cannot be read,
-// none. What was measured under a key before stays as it is.
+// none. What was measured under a key before stays as Record has it.
 func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

@@ -280,7 +280,7 @@ func (db *DB) tx(ctx context.Context, f func(*sql.Tx) error) error {
 // Record stores a measurement. Where the schedule was measured under this key
 // before, by this or another process, what is there stays, unless that was a
 // failure of the infrastructure, or timed out while it was built, in a run that had less
-// time for that.
+// time for that, or ran out of memory, in one that had less of it or if it does not now.
 func (r *Recorder) Record(ctx context.Context, m Measurement) error {
 	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, m) })
 }
