@@ -19,7 +19,7 @@ func TestMethodsAreFoundByName(t *testing.T) {
 		Methods: []string{"mullapudi2016", "protuner", "adams2019:beam"},
 		Means:   []bench.Mean{{Method: "mullapudi2016", Apps: 1}, {Method: "protuner", Apps: 2}, {Method: "adams2019:beam", Apps: 3}},
 		Apps: []bench.Row{
-			{App: "harris", Cells: []bench.Cell{{Seconds: 1}, {Seconds: 2}, {Status: "out_of_memory", Message: "too much"}}},
+			{App: "harris", Cells: []bench.Cell{{Seconds: 1}, {Seconds: 2}, {Status: measure.OutOfMemory, Message: "too much"}}},
 			{App: "hist", Cells: []bench.Cell{{Seconds: 4}, {}, {Seconds: 6}}},
 		},
 	}
@@ -74,7 +74,7 @@ func left(t *testing.T, path string, w tunedb.Workload, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := tunedb.Measurement{Hash: text, Text: text, Status: measure.OK.String(), Best: time.Millisecond, Taken: time.Now()}
+	m := tunedb.Measurement{Hash: text, Text: text, Status: measure.OK, Best: time.Millisecond, Taken: time.Now()}
 	if err := r.Record(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func wants(name string, r bench.Row, c bench.Cell) string {
 
 // reason says whether a cell tells why it has no time.
 func reason(c bench.Cell) bool {
-	return c.Status != "" && c.Status != measure.InfraFailed.String() && c.Message != ""
+	return c.Status != measure.Invalid && c.Status != measure.InfraFailed && c.Message != ""
 }
 
 // ours are the methods of protuner's own.

@@ -63,13 +63,13 @@ func (c *checkCmd) Run(g *globals) error {
 	})
 	screen.Close()
 	var stale *staleError
-	var failed *bridge.Failure
+	status, _ := measure.StatusOf(err)
 	switch {
 	case errors.As(err, &stale):
 		return stale // what was asked for has its answer
-	case errors.As(err, &failed) && failed.Status == measure.OutOfMemory.String():
+	case status == measure.OutOfMemory:
 		return fmt.Errorf("%s could not be checked: %w; give more than --memory %d", c.Schedule, err, c.Memory)
-	case errors.As(err, &failed) && failed.Status != measure.InfraFailed.String():
+	case err != nil && status != measure.InfraFailed:
 		return fmt.Errorf("%s does not stand: %w; tune again", c.Schedule, err)
 	case err != nil:
 		return err

@@ -120,7 +120,7 @@ func stored(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = r.Record(t.Context(), tunedb.Measurement{Hash: "1", Text: "f.compute_root()\n", Status: "ok", Best: time.Millisecond,
+	err = r.Record(t.Context(), tunedb.Measurement{Hash: "1", Text: "f.compute_root()\n", Status: measure.OK, Best: time.Millisecond,
 		Samples: []time.Duration{time.Millisecond}, Taken: time.Now()})
 	if err != nil {
 		t.Fatal(err)

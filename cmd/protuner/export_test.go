@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -35,7 +36,7 @@ func exported(t *testing.T, algorithms ...string) (*exportCmd, *globals, *tunedb
 // What was tried and never worked is the user's to mend, and no file.
 func TestNothingToExport(t *testing.T) {
 	c, g, db, r := exported(t, "a1")
-	if err := r.Record(g.ctx, tunedb.Measurement{Hash: "broken", Text: "broken.compute_root()\n", Status: "crashed", Taken: time.Now()}); err != nil {
+	if err := r.Record(g.ctx, tunedb.Measurement{Hash: "broken", Text: "broken.compute_root()\n", Status: measure.Crashed, Taken: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	run, err := c.find(g, db, "blur", "a1")

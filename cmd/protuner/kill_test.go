@@ -20,6 +20,7 @@ import (
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/bridge/bridgetest"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -63,7 +64,7 @@ func snapshot(t *testing.T, path string) map[string]tunedb.Measurement {
 		if _, twice := out[k]; twice {
 			t.Errorf("%s is there twice", k)
 		}
-		if l.Measurement.Status != "infra_failed" { // measured again, as it should be
+		if l.Measurement.Status != measure.InfraFailed { // measured again, as it should be
 			out[k] = l.Measurement
 		}
 	}

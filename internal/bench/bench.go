@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/tune"
 )
 
@@ -244,6 +245,6 @@ type Made struct {
 	Part, Method string
 	Repeat       int
 	Took         time.Duration
-	Status       string
+	Status       measure.Status
 	Message      string
 }

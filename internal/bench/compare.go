@@ -112,7 +112,7 @@ func compared(a, b *Stored, p Part, method string) (Pair, bool) {
 func (s *Stored) lapsOfBest(p Part, method string) (out []float64, text string) {
 	var best []time.Duration
 	for _, e := range s.Entries {
-		if e.App != p.App || e.Part != p.Name || e.Method != method || e.Status != measure.OK.String() {
+		if e.App != p.App || e.Part != p.Name || e.Method != method || e.Status != measure.OK {
 			continue
 		}
 		all, _ := laps(s.race(p), method, e.Repeat)

@@ -182,9 +182,9 @@ func TestRacesAreWhole(t *testing.T) {
 	o.Repeat = 2
 	key := func(method string, repeat int) entryKey { return entryKey{"harris", "harris", method, repeat} }
 	r := &runner{o: o, methods: []method{{name: "expert"}, {name: "random", random: true}}, entries: map[entryKey]tunedb.BenchEntry{
-		key("expert", 1): {Status: measure.OK.String()},
-		key("random", 1): {Status: measure.OK.String()},
-		key("random", 2): {Status: measure.TimedOut.String()},
+		key("expert", 1): {Status: measure.OK},
+		key("random", 1): {Status: measure.OK},
+		key("random", 2): {Status: measure.TimedOut},
 	}}
 	race := tunedb.BenchRace{App: "harris", Part: "harris", Lanes: []tunedb.BenchLane{{Method: "expert", Repeat: 1}}}
 	if r.whole(race) {
@@ -194,15 +194,15 @@ func TestRacesAreWhole(t *testing.T) {
 	if !r.whole(race) {
 		t.Error("what failed is to be raced")
 	}
-	race.Lanes[1].Status, race.Lanes[1].Failure = measure.WrongOutput.String(), "wrong_output: it differs"
+	race.Lanes[1].Status, race.Lanes[1].Failure = measure.WrongOutput, "wrong_output: it differs"
 	if !r.whole(race) {
 		t.Error("what failed in the race is to be raced again")
 	}
-	race.Lanes[1].Status = measure.InfraFailed.String()
+	race.Lanes[1].Status = measure.InfraFailed
 	if r.whole(race) {
 		t.Error("what the machine failed in the race counts as raced")
 	}
-	race.Lanes[1].Status = ""
+	race.Lanes[1].Status = measure.Invalid
 	if delete(r.entries, key("random", 2)); r.whole(race) {
 		t.Error("what is not there counts as raced")
 	}

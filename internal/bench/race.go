@@ -79,7 +79,7 @@ func (r *runner) checkEntry(ctx context.Context, s *stage, e tunedb.BenchEntry) 
 // fell turns an entry into a failure.
 func (r *runner) fell(ctx context.Context, e tunedb.BenchEntry, err error) error {
 	status, message := failure(err)
-	e.Status, e.Message = status.String(), message
+	e.Status, e.Message = status, message
 	return r.put(ctx, e)
 }
 
@@ -121,7 +121,7 @@ func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.B
 		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: slices.Clone(race.Lanes[i].Laps)}
 		if f := race.Lanes[i].Failure; f != nil {
 			status, _ := failure(f)
-			lane.Status, lane.Failure = status.String(), f.Error()
+			lane.Status, lane.Failure = status, f.Error()
 		}
 		out.Lanes = append(out.Lanes, lane)
 	}

@@ -90,7 +90,7 @@ func TestVersionsOfProtunerAreNoted(t *testing.T) {
 func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 	m := Manifest{Options: valid(), Parts: []Part{{App: "harris", Times: 1}}, Entries: []Entry{{"expert", 1}, {"random", 1}}}
 	r, _ := begun(t, m)
-	if err := r.update(t.Context(), tunedb.BenchEntry{App: "harris", Method: "expert", Repeat: 1, Status: measure.OK.String()}); err != nil {
+	if err := r.update(t.Context(), tunedb.BenchEntry{App: "harris", Method: "expert", Repeat: 1, Status: measure.OK}); err != nil {
 		t.Fatal(err)
 	}
 	why := &unopened{"it cannot be described", &bridge.GeneratorError{Reason: "exit status 1", Words: "first\nno estimate of x"}}
@@ -109,7 +109,7 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 	if want := []string{"harris by expert: not raced: " + words, "harris by random: build_failed: " + words}; !slices.Equal(sum.Missing, want) {
 		t.Errorf("missing %q, want %q", sum.Missing, want)
 	}
-	if e, _ := r.entry(r.parts[0], "expert", 1); e.Status != measure.OK.String() {
+	if e, _ := r.entry(r.parts[0], "expert", 1); e.Status != measure.OK {
 		t.Errorf("what is there to be raced is %s", e.Status)
 	}
 	if _, got := failure(&bridge.GeneratorError{Reason: "signal: killed"}); got != "its scheduler failed: signal: killed" {

@@ -212,7 +212,7 @@ func (r *runner) recall(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Status == measure.InfraFailed.String() {
+		if e.Status == measure.InfraFailed {
 			continue // it says nothing about the method
 		}
 		r.entries[entryKey{e.App, e.Part, e.Method, e.Repeat}] = e
@@ -239,9 +239,9 @@ func (r *runner) whole(race tunedb.BenchRace) bool {
 		for k := 1; k <= r.o.repeats(m); k++ {
 			e, ok := r.entries[entryKey{race.App, race.Part, m.name, k}]
 			raced := slices.ContainsFunc(race.Lanes, func(l tunedb.BenchLane) bool {
-				return l.Method == m.name && l.Repeat == k && l.Status != measure.InfraFailed.String()
+				return l.Method == m.name && l.Repeat == k && l.Status != measure.InfraFailed
 			})
-			if !ok || e.Status == measure.OK.String() && !raced {
+			if !ok || e.Status == measure.OK && !raced {
 				return false
 			}
 		}
@@ -259,7 +259,7 @@ func (r *runner) jobs(p *part, alone bool) []*job {
 	var out []*job
 	for _, m := range r.methods {
 		for k := 1; k <= r.o.repeats(m) && m.alone == alone; k++ {
-			if e, ok := r.entry(p, m.name, k); ok && (e.Status != measure.OK.String() || exists(r.library(p, m.name, k))) {
+			if e, ok := r.entry(p, m.name, k); ok && (e.Status != measure.OK || exists(r.library(p, m.name, k))) {
 				continue
 			}
 			out = append(out, &job{
@@ -391,7 +391,7 @@ func (r *runner) make(ctx context.Context, j *job) error {
 		return r.failed(ctx, j, took, err)
 	}
 	return r.put(ctx, tunedb.BenchEntry{
-		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed, Status: measure.OK.String(),
+		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed, Status: measure.OK,
 		Note: m.note, Checked: m.checked, Schedule: m.schedule, Took: took, Measured: m.measured, Made: time.Now(),
 		Cost: m.cost, Evaluations: m.evaluations, Roots: m.roots, Greedy: m.greedy,
 	})
@@ -431,7 +431,7 @@ func (r *runner) failed(ctx context.Context, j *job, took time.Duration, err err
 	status, message := failure(err)
 	return r.put(ctx, tunedb.BenchEntry{
 		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed,
-		Status: status.String(), Message: message, Took: took, Made: time.Now(),
+		Status: status, Message: message, Took: took, Made: time.Now(),
 	})
 }
 
@@ -471,7 +471,7 @@ func (r *runner) ready(p *part) []tunedb.BenchEntry {
 	defer r.mu.Unlock()
 	var out []tunedb.BenchEntry
 	for k, e := range r.entries {
-		if k.app == p.app && k.part == p.name && e.Status == measure.OK.String() {
+		if k.app == p.app && k.part == p.name && e.Status == measure.OK {
 			out = append(out, e)
 		}
 	}

@@ -38,7 +38,7 @@ type told struct {
 
 func (r *told) events() Events {
 	return Events{
-		Made: func(m Made) { r.made = append(r.made, m.Part+" "+m.Method+" "+m.Status) },
+		Made: func(m Made) { r.made = append(r.made, m.Part+" "+m.Method+" "+m.Status.String()) },
 		Note: func(text string) { r.notes = append(r.notes, text) },
 	}
 }
@@ -77,7 +77,7 @@ func TestRunAndResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range half.Entries {
-		if line := e.App + " " + e.Method + " ok"; e.Status == "ok" && slices.Contains(rest.made, line) {
+		if line := e.App + " " + e.Method + " ok"; e.Status == measure.OK && slices.Contains(rest.made, line) {
 			t.Errorf("%s was made again", line)
 		}
 	}
@@ -94,7 +94,7 @@ func TestRunAndResume(t *testing.T) {
 			switch {
 			case r.App == "broken" && c.Seconds > 0:
 				t.Errorf("%s by %s took %v", r.App, c.Method, c.Seconds)
-			case r.App != "broken" && (c.Status != "ok" || c.Seconds <= 0 || c.Ratio == nil):
+			case r.App != "broken" && (c.Status != measure.OK || c.Seconds <= 0 || c.Ratio == nil):
 				t.Errorf("%s by %s: %s, %s", r.App, c.Method, c.Status, c.Message)
 			}
 		}
@@ -105,10 +105,10 @@ func TestRunAndResume(t *testing.T) {
 		t.Errorf("missing: %q", sum.Missing)
 	}
 	for _, e := range s.Entries {
-		if e.Status == measure.OK.String() && !e.Checked {
+		if e.Status == measure.OK && !e.Checked {
 			t.Errorf("%s by %s was not checked", e.App, e.Method)
 		}
-		if e.Method == "protuner:mcts" && e.Status == "ok" && (e.Roots == 0 || e.Evaluations == 0 || e.Cost == 0) {
+		if e.Method == "protuner:mcts" && e.Status == measure.OK && (e.Roots == 0 || e.Evaluations == 0 || e.Cost == 0) {
 			t.Errorf("%s: %d roots, %d evaluations, cost %g", e.App, e.Roots, e.Evaluations, e.Cost)
 		}
 	}
@@ -135,7 +135,7 @@ func TestTimingAtRootsHasTheLimit(t *testing.T) {
 	}
 	e := s.Entries[0]
 	rest := fmt.Sprintf(" of %d roots were not timed: 1ns of timing were over", e.Roots)
-	if e.Status != measure.OK.String() || !e.Checked || e.Measured == 0 || e.Roots < 2 || !strings.Contains(e.Note, rest) {
+	if e.Status != measure.OK || !e.Checked || e.Measured == 0 || e.Roots < 2 || !strings.Contains(e.Note, rest) {
 		t.Errorf("%s %s, checked %v, %d timed at %d roots, note %q", e.Status, e.Message, e.Checked, e.Measured, e.Roots, e.Note)
 	}
 }

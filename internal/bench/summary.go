@@ -39,10 +39,10 @@ type Row struct {
 // Cell is what became of a method on an application. Of several seeds the fastest
 // counts, on each part.
 type Cell struct {
-	Method  string `json:"method"`
-	Status  string `json:"status"` // empty where it is not there yet
-	Message string `json:"message,omitempty"`
-	Note    string `json:"note,omitempty"`
+	Method  string         `json:"method"`
+	Status  measure.Status `json:"status"` // Invalid where it is not there yet
+	Message string         `json:"message,omitempty"`
+	Note    string         `json:"note,omitempty"`
 	// Seconds is the fastest lap; of parts the sum, each as often as it occurs.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Ratio is how many times as fast Against is, the median of the paired ratios with
@@ -121,7 +121,7 @@ func (s *Stored) partsOf(app string) []Part {
 type standing struct {
 	laps    []time.Duration
 	best    time.Duration
-	status  string
+	status  measure.Status
 	message string
 	note    string
 }
@@ -145,15 +145,15 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) (out standing, cost float64,
 		all, failed := laps(s.race(p), e.Method, k)
 		status, message := row.Status, row.Message
 		if failed != nil {
-			status, message = cmp.Or(failed.Status, measure.Crashed.String()), "in the race: "+failed.Failure
+			status, message = cmp.Or(failed.Status, measure.Crashed), "in the race: "+failed.Failure
 		}
 		best := measure.Fastest(all)
 		switch {
 		case best > 0 && (out.best == 0 || best < out.best):
 			out = standing{laps: all, best: best, status: status, note: row.Note}
-		case out.best == 0 && status != measure.OK.String():
+		case out.best == 0 && status != measure.OK:
 			out.status, out.message = status, message
-		case out.best == 0 && out.status == "":
+		case out.best == 0 && out.status == measure.Invalid:
 			out.message = message
 		}
 	}
@@ -167,7 +167,7 @@ func (s *Stored) row(app string, sum *Summary) Row {
 	all := make([][]standing, len(r.Cells)) // by method and part
 	for i, e := range s.Manifest.Entries {
 		c := &r.Cells[i]
-		c.Method, c.Status = e.Method, measure.OK.String()
+		c.Method, c.Status = e.Method, measure.OK
 		total, whole := 0.0, true // the parts' costs, and whether each has one
 		for _, p := range ps {
 			st, cost, known := s.standing(p, e, c)
@@ -177,18 +177,18 @@ func (s *Stored) row(app string, sum *Summary) Row {
 				c.Note = joined(c.Note, st.note)
 			}
 			c.Seconds += st.best.Seconds() * float64(p.Times)
-			if st.best == 0 && c.Status == measure.OK.String() {
+			if st.best == 0 && c.Status == measure.OK {
 				c.Status, c.Message = st.status, st.message
-				if p.Name != "" && (st.status != "" || st.message != "") {
+				if p.Name != "" && (st.status != measure.Invalid || st.message != "") {
 					c.Message = p.Name + ": " + c.Message
 				}
 			}
 		}
-		if c.Status != measure.OK.String() {
+		if c.Status != measure.OK {
 			c.Seconds = 0
 			where := "not raced yet"
 			switch {
-			case c.Status != "":
+			case c.Status != measure.Invalid:
 				where = fmt.Sprintf("%s: %s", c.Status, c.Message)
 			case c.Message != "":
 				where = "not raced: " + c.Message

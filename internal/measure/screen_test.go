@@ -230,20 +230,6 @@ func TestCancelledMeasuringReturns(t *testing.T) {
 	}
 }
 
-func TestStatusesHaveNames(t *testing.T) {
-	for s := Invalid; s <= InfraFailed; s++ {
-		if back, err := ParseStatus(s.String()); err != nil || back != s {
-			t.Errorf("%s reads as %v, %v", s, back, err)
-		}
-	}
-	if _, err := ParseStatus("tired"); err == nil {
-		t.Error("tired is a status")
-	}
-	if got := Status(200).String(); got != "status(200)" {
-		t.Errorf("status 200 is %q", got)
-	}
-}
-
 func TestProtocols(t *testing.T) {
 	if err := DefaultProtocol().Validate(); err != nil {
 		t.Errorf("the defaults: %v", err)

@@ -40,17 +40,17 @@ func (t benchTable) writer() table.Writer {
 // short says in a word or two why there is no time.
 func short(c bench.Cell) string {
 	switch c.Status {
-	case "":
+	case measure.Invalid:
 		if c.Message != "" {
 			return "not raced"
 		}
 		return "not yet"
-	case measure.TimedOut.String():
+	case measure.TimedOut:
 		return "too long"
-	case measure.OutOfMemory.String():
+	case measure.OutOfMemory:
 		return "out of memory"
 	}
-	return strings.ReplaceAll(c.Status, "_", " ")
+	return strings.ReplaceAll(c.Status.String(), "_", " ")
 }
 
 // benchTables are those that a comparison has something for.

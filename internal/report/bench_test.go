@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/protuner/protuner/internal/bench"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -33,7 +34,7 @@ func benchSample() *bench.Stored {
 		Parts:   []bench.Part{{App: "alpha", Times: 1}, {App: "net", Name: "one", Times: 3}, {App: "net", Name: "two", Times: 1}, {App: "gone", Times: 1}},
 		Entries: []bench.Entry{{Method: "ours", Repeats: 2}, {Method: "beam", Repeats: 1}, {Method: "expert", Repeats: 1}},
 	}
-	entry := func(app, part, method string, repeat int, status, message string) {
+	entry := func(app, part, method string, repeat int, status measure.Status, message string) {
 		e := tunedb.BenchEntry{App: app, Part: part, Method: method, Repeat: repeat, Seed: int64(repeat), Status: status, Message: message, Took: time.Minute, Schedule: "f.compute_root()\n"}
 		if method == "ours" {
 			e.Evaluations, e.Roots, e.Greedy, e.Cost, e.Measured = 1000, 10, 3, 2, 40
@@ -41,20 +42,20 @@ func benchSample() *bench.Stored {
 		if method == "ours" && app == "alpha" {
 			e.Note = "the last 3 of 10 roots were not timed: 3m0s of timing were over"
 		}
-		if method == "beam" && status == "ok" {
+		if method == "beam" && status == measure.OK {
 			e.Cost = 2.5
 		}
 		b.Entries = append(b.Entries, e)
 	}
-	entry("alpha", "", "ours", 1, "ok", "")
-	entry("alpha", "", "ours", 2, "ok", "")
-	entry("alpha", "", "beam", 1, "out_of_memory", "stopped at its limit of 6144 MiB of memory")
-	entry("alpha", "", "expert", 1, "ok", "")
+	entry("alpha", "", "ours", 1, measure.OK, "")
+	entry("alpha", "", "ours", 2, measure.OK, "")
+	entry("alpha", "", "beam", 1, measure.OutOfMemory, "stopped at its limit of 6144 MiB of memory")
+	entry("alpha", "", "expert", 1, measure.OK, "")
 	for _, part := range []string{"one", "two"} {
-		entry("net", part, "ours", 1, "ok", "")
-		entry("net", part, "ours", 2, "wrong_output", "output at 3, 4 is 5, should be 6")
-		entry("net", part, "beam", 1, "ok", "")
-		entry("net", part, "expert", 1, "ok", "")
+		entry("net", part, "ours", 1, measure.OK, "")
+		entry("net", part, "ours", 2, measure.WrongOutput, "output at 3, 4 is 5, should be 6")
+		entry("net", part, "beam", 1, measure.OK, "")
+		entry("net", part, "expert", 1, measure.OK, "")
 	}
 	b.Races = []tunedb.BenchRace{
 		{App: "alpha", Times: 1, Rounds: 4, Thrown: 1, Sentinel: ms(2, 2.02, 1.98, 2.01), Lanes: []tunedb.BenchLane{
@@ -124,9 +125,9 @@ func TestCellsSayWhyThereIsNoTime(t *testing.T) {
 	for want, c := range map[string]bench.Cell{
 		"not yet":       {},
 		"not raced":     {Message: "it cannot be described"},
-		"too long":      {Status: "timed_out", Message: "stopped at its limit"},
-		"out of memory": {Status: "out_of_memory"},
-		"wrong output":  {Status: "wrong_output"},
+		"too long":      {Status: measure.TimedOut, Message: "stopped at its limit"},
+		"out of memory": {Status: measure.OutOfMemory},
+		"wrong output":  {Status: measure.WrongOutput},
 	} {
 		if got := short(c); got != want {
 			t.Errorf("%+v: %s, want %s", c, got, want)

@@ -34,7 +34,7 @@ func BenchCSV(w io.Writer, s *bench.Summary) error {
 		"took_seconds", "cost_ms", "evaluations", "roots", "greedy_roots", "measured", "floor", "floor_low", "floor_high", "rounds", "thrown", "message"}}
 	for _, r := range s.Apps {
 		for _, c := range r.Cells {
-			row := []string{r.App, strconv.Itoa(r.Parts), c.Method, c.Status, number(c.Seconds)}
+			row := []string{r.App, strconv.Itoa(r.Parts), c.Method, c.Status.String(), number(c.Seconds)}
 			row = append(row, bounds(c.Ratio)...)
 			row = append(row, number(c.Minima), strconv.FormatBool(c.Inconclusive), number(c.Took), number(c.Cost),
 				strconv.FormatInt(c.Evaluations, 10), strconv.Itoa(c.Roots), strconv.Itoa(c.Greedy), strconv.Itoa(c.Measured))

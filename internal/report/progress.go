@@ -3,9 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,13 +113,9 @@ func measuredLine(m tune.Progress) string {
 		rate = float64(m.Done) / s * 60
 	}
 	left := max(m.Budget-m.Elapsed, 0).Round(time.Second)
-	var failed []string
-	for _, s := range slices.Sorted(maps.Keys(m.Failures)) {
-		failed = append(failed, fmt.Sprintf("%d %s", m.Failures[s], s))
-	}
 	text := fmt.Sprintf("best %s | %d measured, %.0f a minute | %v left", Duration(m.Best), m.Done, rate, left)
-	if len(failed) > 0 {
-		text += " | " + strings.Join(failed, ", ")
+	if len(m.Failures) > 0 {
+		text += " | " + Failures(m.Failures)
 	}
 	if m.Status == measure.OK {
 		text += " | last " + Duration(m.Seconds)

@@ -47,7 +47,7 @@ func sample() *tune.Report {
 	return &tune.Report{
 		Run: 3, DB: "p.db", Generator: "harris", Algorithm: "a1", Halide: "21.0.0", Target: "x86|64", Host: "CPU", Threads: 2,
 		Search: "evolve", Seed: 1, Budget: 300, Searched: 60, Measured: 120, Known: 7,
-		Failures: map[string]int{"timed_out": 1, "build_failed": 2}, Hash: "00ff", Schedule: "f.compute_root()\n", Origin: "random",
+		Failures: map[measure.Status]int{measure.TimedOut: 1, measure.BuildFailed: 2}, Hash: "00ff", Schedule: "f.compute_root()\n", Origin: "random",
 		Seconds: 2e-3, Final: 1.9e-3, NoiseFloor: &floor, Rounds: 12, Thrown: 1,
 		Seeds: []tune.SeedReport{
 			{Name: "own", Seconds: 2.2e-3}, {Name: "mullapudi2016", Nearest: true}, {Name: "li2018", Failure: "its scheduler failed: signal: aborted"},

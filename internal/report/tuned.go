@@ -116,13 +116,13 @@ func summary(r *tune.Report) string {
 }
 
 // Failures lists how many failed in which way.
-func Failures(f map[string]int) string {
+func Failures(f map[measure.Status]int) string {
 	if len(f) == 0 {
 		return "none"
 	}
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		parts = append(parts, fmt.Sprintf("%d %s", f[name], name))
+	for _, s := range slices.Sorted(maps.Keys(f)) {
+		parts = append(parts, fmt.Sprintf("%d %s", f[s], s))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -46,9 +45,9 @@ func Check(ctx context.Context, o Options, events Events, read func(*bridge.Gene
 // mayOverflow adds to a wrong output which inputs leave integers room, as Run takes them
 // where all schedules are wrong.
 func (t *tuner) mayOverflow(err error) error {
-	var failed *bridge.Failure
+	status, _ := measure.StatusOf(err)
 	_, settings := measure.Narrower(t.pipe, t.inputs)
-	if !errors.As(err, &failed) || failed.Status != measure.WrongOutput.String() || len(settings) == 0 {
+	if status != measure.WrongOutput || len(settings) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w; where sums of short integers overflow it may be right all the same: --input %s leaves them room", err, strings.Join(settings, " --input "))

@@ -158,7 +158,7 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 			continue // of a version that said schedules otherwise: measured anew
 		}
 		c.Known[s.Hash()] = math.Inf(1)
-		if m.Status == measure.OK.String() {
+		if m.Status == measure.OK {
 			c.Known[s.Hash()] = m.Best.Seconds()
 			screener.SetBest(m.Best)
 		}

@@ -185,7 +185,7 @@ func TestTreesShareTheDatabase(t *testing.T) {
 		}
 		u := &tuner{
 			o: valid(), spaces: []*space.Space{sp}, recorder: r, ref: &bridge.Reference{},
-			report: &Report{Failures: map[string]int{}},
+			report: &Report{Failures: map[measure.Status]int{}},
 		}
 		real, err := u.rootTimer(t.Context())
 		if err != nil {
@@ -198,7 +198,7 @@ func TestTreesShareTheDatabase(t *testing.T) {
 	if got, err := real.Choose(t.Context(), found); got != 2 || err != nil {
 		t.Fatalf("chose %d, %v", got, err)
 	}
-	if len(first.early) != 3 || len(first.best) != 2 || first.best[0].seconds != 1 || first.report.Measured != 3 || first.report.Failures["crashed"] != 1 {
+	if len(first.early) != 3 || len(first.best) != 2 || first.best[0].seconds != 1 || first.report.Measured != 3 || first.report.Failures[measure.Crashed] != 1 {
 		t.Errorf("%d outcomes, %d ranked, report %+v", len(first.early), len(first.best), first.report)
 	}
 

@@ -41,7 +41,7 @@ func (e *exact) check(ctx context.Context, s schedule.Schedule) error {
 	}
 	b := bridge.BuildRequest{Schedule: s}
 	err := measure.CheckOnce(ctx, t.server, b, t.handedOut, t.o.Threads)
-	if f := (*bridge.Failure)(nil); !errors.As(err, &f) || f.Status != measure.WrongOutput.String() || !t.pipe.UsesFloats() {
+	if status, _ := measure.StatusOf(err); status != measure.WrongOutput || !t.pipe.UsesFloats() {
 		return err
 	}
 	reference, err := e.alike(ctx, s)
@@ -136,7 +136,8 @@ func (e *exact) strict(ctx context.Context, reference []schedule.Schedule) (*bri
 	// That sums come out differently is the schedule's fault; anything else that goes wrong
 	// here is the fault of those it is compared with.
 	if err := e.near(ctx, reference); err != nil {
-		if f := (*bridge.Failure)(nil); errors.As(err, &f) && f.Status != measure.WrongOutput.String() {
+		f := (*bridge.Failure)(nil)
+		if status, _ := measure.StatusOf(err); status != measure.WrongOutput && errors.As(err, &f) {
 			return nil, fmt.Errorf("it cannot be compared with sums that are added up as in it: %v", f)
 		}
 		return nil, fmt.Errorf("sums that are added up as in it: %w", err)

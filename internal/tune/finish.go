@@ -104,15 +104,16 @@ func (t *tuner) handOut(ctx, racing context.Context, order []schedule.Schedule, 
 // at a limit: others may be given.
 func (t *tuner) leaveOut(ctx context.Context, s schedule.Schedule, err error) bool {
 	var f *bridge.Failure
-	if ctx.Err() != nil || !errors.As(err, &f) || f.Status == measure.InfraFailed.String() {
+	status, _ := measure.StatusOf(err)
+	if ctx.Err() != nil || !errors.As(err, &f) || status == measure.InfraFailed {
 		return false
 	}
 	t.failed[s.Hash()] = f
 	t.events.note("left out: schedule %s: %v", s.HashString(), err)
-	if f.Status == measure.TimedOut.String() || f.Status == measure.OutOfMemory.String() {
+	if status == measure.TimedOut || status == measure.OutOfMemory {
 		return true
 	}
-	if err := t.recorder.Refute(ctx, s.HashString(), f.Status, err.Error()); err != nil {
+	if err := t.recorder.Refute(ctx, s.HashString(), status, err.Error()); err != nil {
 		t.events.note("that schedule %s failed could not be stored: %v", s.HashString(), err)
 	}
 	return true
@@ -216,8 +217,7 @@ func (t *tuner) eachInTime(ctx context.Context, schedules []schedule.Schedule, b
 			mu.Lock()
 			defer mu.Unlock()
 			if s.Specializes() {
-				var f *bridge.Failure
-				if errors.As(err, &f) && f.Status == measure.TimedOut.String() {
+				if status, _ := measure.StatusOf(err); status == measure.TimedOut {
 					t.late++
 				}
 				t.inTime = t.inTime || err == nil
@@ -474,7 +474,8 @@ func (t *tuner) rival(ctx context.Context, lock measure.HostLock, runner string,
 	if err := lock.With(ctx, func() error { _, wrong = r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); return nil }); err != nil {
 		return nil, err
 	}
-	if f := (*bridge.Failure)(nil); errors.As(wrong, &f) && f.Status == measure.TimedOut.String() {
+	f := (*bridge.Failure)(nil)
+	if status, _ := measure.StatusOf(wrong); status == measure.TimedOut && errors.As(wrong, &f) {
 		return nil, f
 	}
 	if wrong != nil {

@@ -42,7 +42,7 @@ func recorder(t *testing.T, worked ...schedule.Schedule) (*tunedb.DB, *tunedb.Re
 		t.Fatal(err)
 	}
 	for _, s := range worked {
-		m := tunedb.Measurement{Hash: s.HashString(), Text: s.String(), Status: measure.OK.String(), Best: time.Millisecond, Taken: time.Now()}
+		m := tunedb.Measurement{Hash: s.HashString(), Text: s.String(), Status: measure.OK, Best: time.Millisecond, Taken: time.Now()}
 		if err := r.Record(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestFirstFailsInTheRace(t *testing.T) {
 			t.Errorf("laps %v: %d are known, %v", c.laps, len(known), err)
 		}
 		for _, m := range known {
-			if m.Status != measure.OK.String() && (m.Status != errLate.Status || m.Best != 0 || !strings.Contains(m.Message, errLate.Message)) {
+			if m.Status != measure.OK && (m.Status != measure.WrongOutput || m.Best != 0 || !strings.Contains(m.Message, errLate.Message)) {
 				t.Errorf("laps %v: stored as %+v", c.laps, m)
 			}
 		}

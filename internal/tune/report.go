@@ -26,11 +26,11 @@ type Report struct {
 	Budget    float64   `json:"budget"`
 	Started   time.Time `json:"started"`
 
-	Searched  float64        `json:"searched"`            // time spent searching
-	Exhausted bool           `json:"exhausted,omitempty"` // the search found no more to propose
-	Measured  int            `json:"measured"`            // schedules, by this run
-	Known     int            `json:"known"`               // schedules, by earlier runs under this key
-	Failures  map[string]int `json:"failures"`            // by status
+	Searched  float64                `json:"searched"`            // time spent searching
+	Exhausted bool                   `json:"exhausted,omitempty"` // the search found no more to propose
+	Measured  int                    `json:"measured"`            // schedules, by this run
+	Known     int                    `json:"known"`               // schedules, by earlier runs under this key
+	Failures  map[measure.Status]int `json:"failures"`
 
 	Seeds []SeedReport `json:"seeds,omitempty"` // what the search began with; none: from nothing
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func (t *tuner) known(ctx context.Context) ([]tunedb.Measurement, error) {
 	past, err := t.recorder.Known(ctx)
 	longest, most := t.mostBuild(), t.memoryLimit()
 	return slices.DeleteFunc(past, func(m tunedb.Measurement) bool {
-		if m.Status == measure.OutOfMemory.String() {
+		if m.Status == measure.OutOfMemory {
 			return most > m.MemoryLimit
 		}
 		return m.BuildLimit > 0 && longest >= muchLonger*m.BuildLimit
@@ -196,12 +197,12 @@ func (t *tuner) offers(s schedule.Schedule) bool {
 // observe learns from a measurement, a new one or one of an earlier run.
 func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.Measurement) error {
 	t.notice(m.Lower)
-	if m.Status == measure.WrongOutput.String() {
+	if m.Status == measure.WrongOutput {
 		t.wrong++
 	}
 	return t.learn(strategy, search.Outcome{
-		Candidate: c, OK: m.Status == measure.OK.String(), Seconds: m.Best.Seconds(),
-		Late: m.Status == measure.TimedOut.String() && m.Lower == 0, // which is known once it was built
+		Candidate: c, OK: m.Status == measure.OK, Seconds: m.Best.Seconds(),
+		Late: m.Status == measure.TimedOut && m.Lower == 0, // which is known once it was built
 	})
 }
 
@@ -235,7 +236,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 		}
 	}
 	row := tunedb.Measurement{
-		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin, Status: r.Status.String(), Message: r.Message,
+		Hash: m.candidate.Schedule.HashString(), Text: m.candidate.Schedule.String(), Origin: m.candidate.Origin, Status: r.Status, Message: r.Message,
 		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
 		Trace: m.candidate.Decisions(),
 	}
@@ -251,7 +252,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 	}
 	t.report.Measured++
 	if r.Status != measure.OK {
-		t.report.Failures[r.Status.String()]++
+		t.report.Failures[r.Status]++
 	}
 	if !t.unrollTold && bridge.UnrollRefused(r.Message) {
 		t.unrollTold = true
@@ -274,12 +275,7 @@ func (t *tuner) tell(m measured, known int) {
 	}
 	p := Progress{
 		Status: m.result.Status, Origin: m.candidate.Origin, Seconds: m.result.Best().Seconds(), Done: t.report.Measured, Known: known,
-		Failures: map[measure.Status]int{}, Elapsed: time.Since(t.began), Budget: t.o.Budget, Trials: t.o.Trials,
-	}
-	for name, n := range t.report.Failures {
-		if s, err := measure.ParseStatus(name); err == nil {
-			p.Failures[s] = n
-		}
+		Failures: maps.Clone(t.report.Failures), Elapsed: time.Since(t.began), Budget: t.o.Budget, Trials: t.o.Trials,
 	}
 	if len(t.best) > 0 {
 		p.Best = t.best[0].seconds

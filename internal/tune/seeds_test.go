@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/space"
@@ -38,7 +39,7 @@ func TestEarlierIsPlayedAgain(t *testing.T) {
 		return r
 	}
 	for param, trace := range map[string]string{"n=1": sp.FormatTrace(state.Trace()), "n=2": "nobody compute root vector x\n", "n=3": ""} {
-		m := tunedb.Measurement{Hash: param, Text: param, Trace: trace, Status: "ok", Samples: []time.Duration{1}, Best: 1, Taken: time.Now()}
+		m := tunedb.Measurement{Hash: param, Text: param, Trace: trace, Status: measure.OK, Samples: []time.Duration{1}, Best: 1, Taken: time.Now()}
 		if err := begin(param).Record(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
 	"github.com/protuner/protuner/internal/space/spacetest"
@@ -15,7 +16,7 @@ import (
 // faster; of several the fastest come first, and only what was handed out was checked.
 func TestWhatIsHandedOut(t *testing.T) {
 	db, r := recorder(t)
-	record := func(hash, status string, took time.Duration) {
+	record := func(hash string, status measure.Status, took time.Duration) {
 		t.Helper()
 		err := r.Record(t.Context(), tunedb.Measurement{Hash: hash, Text: hash + ".compute_root()\n", Trace: "how to " + hash, Status: status, Best: took, Taken: time.Now()})
 		if err != nil {
@@ -48,13 +49,13 @@ func TestWhatIsHandedOut(t *testing.T) {
 		return got
 	}
 
-	record("broken", "crashed", 0)
+	record("broken", measure.Crashed, 0)
 	want("where nothing works", 1, map[string]bool{})
 	report(Report{Hash: "predicted", Schedule: "predicted.compute_root()\n"})
 	want("where the model alone was asked", 1, map[string]bool{"predicted": true}, "predicted")
 	report(Report{})
-	record("fast", "ok", time.Millisecond)
-	record("slow", "ok", 2*time.Millisecond)
+	record("fast", measure.OK, time.Millisecond)
+	record("slow", measure.OK, 2*time.Millisecond)
 	want("before tune hands anything out", 1, map[string]bool{}, "fast")
 
 	slow := map[string]bool{"slow": true}
@@ -97,7 +98,7 @@ func TestFastestThatTheSpaceCanSay(t *testing.T) {
 		{Hash: "foreign", Text: "nobody.compute_root()\n", Best: time.Millisecond},
 		{Hash: state.Schedule().HashString(), Text: state.Schedule().String(), Trace: sp.FormatTrace(state.Trace()), Best: 2 * time.Millisecond},
 	} {
-		m.Status, m.Taken = "ok", time.Now()
+		m.Status, m.Taken = measure.OK, time.Now()
 		if err := here.Record(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

@@ -280,7 +280,7 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	t.report = &Report{
 		Run: t.recorder.RunID(), DB: db.Path(), Key: w.Key(), Generator: t.gen.Name, Algorithm: t.pipe.Algorithm, Halide: w.Halide,
 		Target: w.Target, Host: w.Host, Threads: t.o.Threads, Search: t.o.Search, Seed: t.o.Seed,
-		Budget: t.o.Budget.Seconds(), Failures: map[string]int{}, Started: time.Now(),
+		Budget: t.o.Budget.Seconds(), Failures: map[measure.Status]int{}, Started: time.Now(),
 	}
 	return nil
 }
@@ -312,11 +312,12 @@ func (t *tuner) serve(ctx context.Context, stop <-chan struct{}) (err error) {
 // *bridge.Failure but where protuner or the machine failed.
 func unreferenced(generator string, err error) error {
 	var f *bridge.Failure
+	status, _ := measure.StatusOf(err)
 	switch {
-	case !errors.As(err, &f) || f.Status == measure.InfraFailed.String():
-		return fmt.Errorf("the reference of %s cannot be computed: %w", generator, err)
-	case f.Status == bridge.BadInput:
+	case errors.As(err, &f) && f.Status == bridge.BadInput:
 		return &UsageError{errors.New(f.Message)}
+	case status == measure.InfraFailed:
+		return fmt.Errorf("the reference of %s cannot be computed: %w", generator, err)
 	}
 	return fmt.Errorf("the reference of %s cannot be computed: %s", generator, f.Error())
 }

@@ -185,7 +185,7 @@ func TestRefusedUnrollsAreSaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	u := &tuner{o: valid(), recorder: r, report: &Report{Failures: map[string]int{}}}
+	u := &tuner{o: valid(), recorder: r, report: &Report{Failures: map[measure.Status]int{}}}
 	u.events.Note = func(text string) { said = append(said, text) }
 	for i, message := range []string{"no loop x", "Can only unroll for loops over a constant extent.", "Can only unroll for loops over a constant extent."} {
 		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
@@ -302,7 +302,7 @@ func TestLateBuildsAreTriedAgain(t *testing.T) {
 	}
 	defer db.Close()
 	begun := func(budget time.Duration) *tuner {
-		u := &tuner{o: valid(), report: &Report{Failures: map[string]int{}}, ref: &bridge.Reference{}}
+		u := &tuner{o: valid(), report: &Report{Failures: map[measure.Status]int{}}, ref: &bridge.Reference{}}
 		if u.recorder, err = db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -335,7 +335,7 @@ func TestLargeSchedulesAreTriedAgain(t *testing.T) {
 		memory int64
 		known  bool // from the run before
 	}{{1 << 30, false}, {1 << 30, true}, {1 << 29, true}, {2 << 30, false}, {0, false}, {0, true}, {8 << 30, true}} {
-		u := &tuner{o: valid(), report: &Report{Failures: map[string]int{}}, ref: &bridge.Reference{}}
+		u := &tuner{o: valid(), report: &Report{Failures: map[measure.Status]int{}}, ref: &bridge.Reference{}}
 		u.o.CandidateMemory = c.memory
 		if u.recorder, err = db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil); err != nil {
 			t.Fatal(err)

@@ -7,16 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 // BenchEntry is what one method made of a part of an application.
 type BenchEntry struct {
-	App    string `json:"app"`
-	Part   string `json:"part"` // empty where the application is one
-	Method string `json:"method"`
-	Repeat int    `json:"repeat"` // from 1
-	Seed   int64  `json:"seed"`
-	Status string `json:"status"` // measure.Status
+	App    string         `json:"app"`
+	Part   string         `json:"part"` // empty where the application is one
+	Method string         `json:"method"`
+	Repeat int            `json:"repeat"` // from 1
+	Seed   int64          `json:"seed"`
+	Status measure.Status `json:"status"`
 	// Message says why it failed, or with which limit, or why what did not fail could not
 	// be raced; Note what is wrong with it besides.
 	Message  string        `json:"message,omitempty"`
@@ -55,7 +57,7 @@ type BenchLane struct {
 	Method  string          `json:"method"`
 	Repeat  int             `json:"repeat"`
 	Laps    []time.Duration `json:"laps_ns"`          // one a round; 0 where it was no longer in
-	Status  string          `json:"status,omitempty"` // of the failure
+	Status  measure.Status  `json:"status,omitempty"` // of the failure
 	Failure string          `json:"failure,omitempty"`
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 func TestBenchIsKept(t *testing.T) {
@@ -22,12 +24,12 @@ func TestBenchIsKept(t *testing.T) {
 	if again, err := db.BeginBench(ctx, map[string]int{"seed": 2}); err != nil || string(again) != `{"seed":1}` {
 		t.Fatalf("begun again: %s, %v", again, err)
 	}
-	entry := BenchEntry{App: "harris", Method: "expert", Repeat: 1, Seed: 7, Status: "ok", Schedule: "f.compute_root()\n", Took: time.Second, Made: at(1)}
+	entry := BenchEntry{App: "harris", Method: "expert", Repeat: 1, Seed: 7, Status: measure.OK, Schedule: "f.compute_root()\n", Took: time.Second, Made: at(1)}
 	race := BenchRace{App: "harris", Times: 1, Rounds: 2, Thrown: 1, Sentinel: []time.Duration{3, 4}, Taken: at(2),
 		Lanes: []BenchLane{{Method: "expert", Repeat: 1, Laps: []time.Duration{1, 2}}, {Method: "beam", Repeat: 1, Laps: []time.Duration{5, 0}, Failure: "crashed"}}}
 	later := entry
 	later.Checked, later.Cost = true, 1.25
-	for _, e := range []BenchEntry{entry, {App: "bgu", Method: "beam", Repeat: 1, Status: "out_of_memory", Message: "why", Made: at(3)}, later} {
+	for _, e := range []BenchEntry{entry, {App: "bgu", Method: "beam", Repeat: 1, Status: measure.OutOfMemory, Message: "why", Made: at(3)}, later} {
 		if err := db.PutBenchEntry(ctx, e); err != nil {
 			t.Fatal(err)
 		}

@@ -125,19 +125,16 @@ func decodeLine(text []byte) (line, error) {
 	if l.Version != exchangeVersion {
 		return l, fmt.Errorf("it has version %d, this protuner reads %d", l.Version, exchangeVersion)
 	}
-	if l.Workload.Algorithm == "" || l.Measurement.Hash == "" || l.Measurement.Status == "" {
+	if l.Workload.Algorithm == "" || l.Measurement.Hash == "" || l.Measurement.Status == measure.Invalid {
 		return l, fmt.Errorf("it names no algorithm, schedule or status")
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return l, errors.New("it is no exported measurement: something follows it")
 	}
-	if s, err := measure.ParseStatus(l.Measurement.Status); err != nil || s == measure.Invalid {
-		return l, fmt.Errorf("it has the status %q, which no measurement has", l.Measurement.Status)
-	}
 	if y := l.Measurement.Taken.UTC().Year(); y < 0 || y > 9999 {
 		return l, fmt.Errorf("it was taken in the year %d", y)
 	}
-	if m := l.Measurement; m.Best < 0 || (m.Status == "ok") != (m.Best > 0) {
+	if m := l.Measurement; m.Best < 0 || (m.Status == measure.OK) != (m.Best > 0) {
 		return l, fmt.Errorf("its status %s and its time %v do not go together", l.Measurement.Status, l.Measurement.Best)
 	}
 	return l, nil

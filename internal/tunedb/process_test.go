@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 var killRounds = flag.Int("rounds", 8, "how often a writer is killed")
@@ -73,7 +75,7 @@ func write(path, until string) error {
 		there[m.Hash] = true
 	}
 	for i := range most {
-		m := measurement(i, "ok")
+		m := measurement(i, measure.OK)
 		m.Best = time.Second // no number may reach 0
 		if there[m.Hash] {
 			continue
@@ -149,7 +151,7 @@ func checkWhole(t *testing.T, path string, n int) {
 		seen[m.Hash]++
 	}
 	for i := range n {
-		if h := measurement(i, "ok").Hash; seen[h] != 1 {
+		if h := measurement(i, measure.OK).Hash; seen[h] != 1 {
 			t.Errorf("measurement %d is there %d times", i, seen[h])
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 // Runs lists runs, the newest first. A generator's name narrows them down; empty
@@ -134,16 +136,16 @@ func (w Workload) common(v Workload) (n int) {
 }
 
 // Counts tells how many measurements of a workload ended in each status.
-func (db *DB) Counts(ctx context.Context, key string) (map[string]int, error) {
+func (db *DB) Counts(ctx context.Context, key string) (map[measure.Status]int, error) {
 	rows, err := db.sql.QueryContext(ctx, `SELECT status, count(*) FROM measurements
 		WHERE workload = (SELECT id FROM workloads WHERE key = ?) GROUP BY status`, key)
 	if err != nil {
 		return nil, db.explain(err)
 	}
 	defer rows.Close()
-	out := map[string]int{}
+	out := map[measure.Status]int{}
 	for rows.Next() {
-		var status string
+		var status measure.Status
 		var n int
 		if err := rows.Scan(&status, &n); err != nil {
 			return nil, db.explain(err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 // read is what another process says of a database that it opened to read: how many
@@ -34,7 +36,7 @@ func recorded(t *testing.T, path string, n int) *DB {
 	db := open(t, path)
 	r := begin(t, db, workload("a1"))
 	for i := range n {
-		record(t, r, measurement(i, "ok"))
+		record(t, r, measurement(i, measure.OK))
 	}
 	return db
 }
@@ -143,7 +145,7 @@ func TestReadOnlySeesTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	record(t, begin(t, db, workload("a1")), measurement(3, "ok"))
+	record(t, begin(t, db, workload("a1")), measurement(3, measure.OK))
 	if top, err := reader.Fastest(t.Context(), workload("a1").Key(), 0); err != nil || len(top) != 4 {
 		t.Errorf("read %d schedules, %v", len(top), err)
 	}

@@ -22,6 +22,8 @@ import (
 	"github.com/pressly/goose/v3"
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 //go:embed migrations/*.sql
@@ -196,10 +198,10 @@ type Measurement struct {
 	Text    string          `json:"text"` // the schedule's text form
 	Origin  string          `json:"origin"`
 	Trace   string          `json:"trace"`
-	Status  string          `json:"status"`
+	Status  measure.Status  `json:"status"`
 	Message string          `json:"message"`
 	Samples []time.Duration `json:"samples_ns"`
-	Best    time.Duration   `json:"best_ns"` // 0 unless Status is ok
+	Best    time.Duration   `json:"best_ns"` // 0 unless Status is OK
 	Lower   time.Duration   `json:"lower_ns"`
 	Link    time.Duration   `json:"link_ns"`
 	Check   time.Duration   `json:"check_ns"`
@@ -296,7 +298,7 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 	if err != nil {
 		return err
 	}
-	best := sql.NullInt64{Int64: int64(m.Best), Valid: m.Status == "ok"}
+	best := sql.NullInt64{Int64: int64(m.Best), Valid: m.Status == measure.OK}
 	_, err = tx.ExecContext(ctx, `INSERT INTO measurements
 		(workload, schedule, run, origin, trace, status, message, best_ns, samples, lower_ns, link_ns, check_ns, time_ns, build_limit_ns, memory_limit, taken)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -318,7 +320,7 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 // Refute says of a schedule that worked when it was measured why it did not since: status
 // and message are those it failed with, and its time no longer counts. It is not measured
 // again.
-func (r *Recorder) Refute(ctx context.Context, hash, status, message string) error {
+func (r *Recorder) Refute(ctx context.Context, hash string, status measure.Status, message string) error {
 	_, err := r.db.sql.ExecContext(ctx, `UPDATE measurements SET status = ?, message = ?, best_ns = NULL WHERE workload = ?
 		AND status = 'ok' AND schedule = (SELECT id FROM schedules WHERE algorithm = ? AND hash = ?)`, status, message, r.id, r.w.Algorithm, hash)
 	return r.db.explain(err)

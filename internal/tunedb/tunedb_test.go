@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/protuner/protuner/internal/measure"
 )
 
 func open(t *testing.T, path string) *DB {
@@ -47,10 +49,10 @@ func begin(t *testing.T, db *DB, w Workload) *Recorder {
 // at is the n-th moment of a clock whose fractions of seconds have all lengths.
 func at(n int) time.Time { return time.Unix(1700000000, int64(n)*50_000_000).UTC() }
 
-func measurement(n int, status string) Measurement {
+func measurement(n int, status measure.Status) Measurement {
 	m := Measurement{Hash: fmt.Sprintf("%016x", n), Text: fmt.Sprintf("f.bound_extent(x, %d)\n", n), Origin: "random", Trace: "t", Status: status,
 		Lower: 1, Link: 2, Check: 3, Time: 4, Taken: at(n)}
-	if status == "ok" {
+	if status == measure.OK {
 		m.Best = time.Duration(1000 - n)
 		m.Samples = []time.Duration{m.Best + 5, m.Best}
 	} else {
@@ -79,7 +81,7 @@ func TestWhatIsRecordedIsKnown(t *testing.T) {
 	db := fresh(t)
 	r := begin(t, db, workload("a1"))
 	var want []Measurement
-	for i, status := range []string{"ok", "build_failed", "ok", "crashed", "timed_out", "ok"} {
+	for i, status := range []measure.Status{measure.OK, measure.BuildFailed, measure.OK, measure.Crashed, measure.TimedOut, measure.OK} {
 		m := measurement(i, status)
 		record(t, r, m)
 		want = append(want, m)
@@ -90,7 +92,7 @@ func TestWhatIsRecordedIsKnown(t *testing.T) {
 	// The order is that of time, whatever the order of writing.
 	r = begin(t, db, workload("a2"))
 	for _, i := range []int{7, 20, 3, 10, 0, 12, 21, 2} {
-		record(t, r, measurement(i, "ok"))
+		record(t, r, measurement(i, measure.OK))
 	}
 	var order []string
 	for _, m := range known(t, r) {
@@ -104,7 +106,7 @@ func TestWhatIsRecordedIsKnown(t *testing.T) {
 func TestTheFirstMeasurementStays(t *testing.T) {
 	db := fresh(t)
 	r := begin(t, db, workload("a1"))
-	first := measurement(1, "ok")
+	first := measurement(1, measure.OK)
 	record(t, r, first)
 	again := first
 	again.Best, again.Samples, again.Origin = 1, []time.Duration{1}, "another"
@@ -127,15 +129,41 @@ func TestTheFirstMeasurementStays(t *testing.T) {
 func TestFailuresOfTheInfrastructureAreMeasuredAgain(t *testing.T) {
 	db := fresh(t)
 	r := begin(t, db, workload("a1"))
-	record(t, r, measurement(1, "infra_failed"))
+	record(t, r, measurement(1, measure.InfraFailed))
 	if got := known(t, r); len(got) != 0 {
 		t.Errorf("known %+v", got)
 	}
-	record(t, r, measurement(1, "infra_failed"))
-	record(t, r, measurement(1, "ok"))
-	record(t, r, measurement(1, "infra_failed")) // undoes nothing
-	if got := known(t, r); len(got) != 1 || got[0].Status != "ok" || got[0].Message != "" || got[0].Best != 999 {
+	record(t, r, measurement(1, measure.InfraFailed))
+	record(t, r, measurement(1, measure.OK))
+	record(t, r, measurement(1, measure.InfraFailed)) // undoes nothing
+	if got := known(t, r); len(got) != 1 || got[0].Status != measure.OK || got[0].Message != "" || got[0].Best != 999 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A database is read as it was written: without a status where a row has none, and not at all
+// where it has one that nobody knows.
+func TestStatusesOfRows(t *testing.T) {
+	db := fresh(t)
+	r := begin(t, db, workload("a1"))
+	record(t, r, measurement(1, measure.Crashed))
+	change := func(to string) {
+		t.Helper()
+		if _, err := db.sql.Exec(`UPDATE measurements SET status = ?`, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text string
+	if err := db.sql.QueryRow(`SELECT status FROM measurements`).Scan(&text); err != nil || text != "crashed" {
+		t.Errorf("stored as %q, %v", text, err)
+	}
+	change("")
+	if got := known(t, r); len(got) != 1 || got[0].Status != measure.Invalid {
+		t.Errorf("a row without a status: %+v", got)
+	}
+	change("splendid")
+	if _, err := r.Known(t.Context()); err == nil || !strings.Contains(err.Error(), `"splendid" is a status which no measurement has`) {
+		t.Errorf("a status that nobody knows: %v", err)
 	}
 }
 
@@ -143,18 +171,18 @@ func TestFailuresOfTheInfrastructureAreMeasuredAgain(t *testing.T) {
 func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
 	r := begin(t, fresh(t), workload("a1"))
 	late := func(limit time.Duration) Measurement {
-		m := measurement(1, "timed_out")
+		m := measurement(1, measure.TimedOut)
 		m.BuildLimit = limit
 		return m
 	}
 	for _, c := range []struct {
 		m      Measurement
-		status string
+		status measure.Status
 		limit  time.Duration
 	}{
-		{late(time.Second), "timed_out", time.Second}, {late(3 * time.Second), "timed_out", 3 * time.Second},
-		{late(2 * time.Second), "timed_out", 3 * time.Second}, {measurement(1, "timed_out"), "timed_out", 3 * time.Second},
-		{measurement(1, "infra_failed"), "timed_out", 3 * time.Second}, {measurement(1, "ok"), "ok", 0}, {late(time.Hour), "ok", 0},
+		{late(time.Second), measure.TimedOut, time.Second}, {late(3 * time.Second), measure.TimedOut, 3 * time.Second},
+		{late(2 * time.Second), measure.TimedOut, 3 * time.Second}, {measurement(1, measure.TimedOut), measure.TimedOut, 3 * time.Second},
+		{measurement(1, measure.InfraFailed), measure.TimedOut, 3 * time.Second}, {measurement(1, measure.OK), measure.OK, 0}, {late(time.Hour), measure.OK, 0},
 	} {
 		record(t, r, c.m)
 		if got := known(t, r); len(got) != 1 || got[0].Status != c.status || got[0].BuildLimit != c.limit {
@@ -167,17 +195,17 @@ func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
 func TestWhatRanOutOfMemoryIsMeasuredAgain(t *testing.T) {
 	r := begin(t, fresh(t), workload("a1"))
 	large := func(limit int64) Measurement {
-		m := measurement(1, "out_of_memory")
+		m := measurement(1, measure.OutOfMemory)
 		m.MemoryLimit = limit
 		return m
 	}
 	for _, c := range []struct {
 		m      Measurement
-		status string
+		status measure.Status
 		limit  int64
 	}{
-		{large(0), "out_of_memory", 0}, {large(4), "out_of_memory", 4}, {large(2), "out_of_memory", 4}, {large(9), "out_of_memory", 9},
-		{measurement(1, "infra_failed"), "out_of_memory", 9}, {measurement(1, "crashed"), "crashed", 0}, {large(99), "crashed", 0},
+		{large(0), measure.OutOfMemory, 0}, {large(4), measure.OutOfMemory, 4}, {large(2), measure.OutOfMemory, 4}, {large(9), measure.OutOfMemory, 9},
+		{measurement(1, measure.InfraFailed), measure.OutOfMemory, 9}, {measurement(1, measure.Crashed), measure.Crashed, 0}, {large(99), measure.Crashed, 0},
 	} {
 		record(t, r, c.m)
 		if got := known(t, r); len(got) != 1 || got[0].Status != c.status || got[0].MemoryLimit != c.limit {
@@ -190,11 +218,11 @@ func TestCountsFastestAndRuns(t *testing.T) {
 	db := fresh(t)
 	w := workload("a1")
 	r := begin(t, db, w)
-	for i, s := range []string{"ok", "ok", "crashed", "ok", "crashed", "wrong_output"} {
+	for i, s := range []measure.Status{measure.OK, measure.OK, measure.Crashed, measure.OK, measure.Crashed, measure.WrongOutput} {
 		record(t, r, measurement(i, s))
 	}
 	counts, err := db.Counts(t.Context(), w.Key())
-	if err != nil || !reflect.DeepEqual(counts, map[string]int{"ok": 3, "crashed": 2, "wrong_output": 1}) {
+	if err != nil || !reflect.DeepEqual(counts, map[measure.Status]int{measure.OK: 3, measure.Crashed: 2, measure.WrongOutput: 1}) {
 		t.Errorf("counts %v, %v", counts, err)
 	}
 	for n, want := range map[int]int{0: 3, 2: 2, 9: 3} {
@@ -264,7 +292,7 @@ func TestReopenedDatabaseGoesOn(t *testing.T) {
 		if got := known(t, r); len(got) != round {
 			t.Errorf("round %d: %d known", round, len(got))
 		}
-		record(t, r, measurement(round, "ok"))
+		record(t, r, measurement(round, measure.OK))
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +352,7 @@ func TestForeignDatabasesAreLeftAsTheyAre(t *testing.T) {
 func TestNewerSchemasAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new.db")
 	db := open(t, path)
-	record(t, begin(t, db, workload("a1")), measurement(1, "ok"))
+	record(t, begin(t, db, workload("a1")), measurement(1, measure.OK))
 	if _, err := db.sql.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +368,7 @@ func TestDamageIsNamed(t *testing.T) {
 	db := open(t, path)
 	r := begin(t, db, workload("a1"))
 	for i := range 200 {
-		record(t, r, measurement(i, "ok"))
+		record(t, r, measurement(i, measure.OK))
 	}
 	db.Close()
 	whole, err := os.ReadFile(path)
@@ -367,7 +395,7 @@ func TestExportedAndImportedAgain(t *testing.T) {
 	from := fresh(t)
 	for _, algorithm := range []string{"a1", "a2"} {
 		r := begin(t, from, workload(algorithm))
-		for i, s := range []string{"ok", "crashed", "infra_failed", "ok"} {
+		for i, s := range []measure.Status{measure.OK, measure.Crashed, measure.InfraFailed, measure.OK} {
 			record(t, r, measurement(i, s))
 		}
 	}
@@ -385,7 +413,7 @@ func TestExportedAndImportedAgain(t *testing.T) {
 	}
 	// Once more, and over what was measured here before, changes nothing.
 	r := begin(t, to, workload("a1"))
-	mine := measurement(77, "ok")
+	mine := measurement(77, measure.OK)
 	record(t, r, mine)
 	if _, err := to.Import(t.Context(), bytes.NewReader(text.Bytes())); err != nil {
 		t.Fatal(err)
@@ -396,7 +424,7 @@ func TestExportedAndImportedAgain(t *testing.T) {
 }
 
 func TestBadLinesImportNothing(t *testing.T) {
-	good, err := json.Marshal(line{exchangeVersion, workload("a1"), measurement(1, "ok")})
+	good, err := json.Marshal(line{exchangeVersion, workload("a1"), measurement(1, measure.OK)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +463,7 @@ func TestBadLinesImportNothing(t *testing.T) {
 
 // FuzzImport holds that whatever is let in can be read, exported and imported again.
 func FuzzImport(f *testing.F) {
-	for i, status := range []string{"ok", "crashed", "infra_failed"} {
+	for i, status := range []measure.Status{measure.OK, measure.Crashed, measure.InfraFailed} {
 		text, err := json.Marshal(line{exchangeVersion, workload("a1"), measurement(i, status)})
 		if err != nil {
 			f.Fatal(err)
@@ -481,7 +509,7 @@ func TestConcurrentRecordersOfOneProcess(t *testing.T) {
 				return
 			}
 			for i := range 25 {
-				m := measurement(i, "ok")
+				m := measurement(i, measure.OK)
 				m.Origin = fmt.Sprint(w)
 				if err := r.Record(t.Context(), m); err != nil {
 					t.Error(err)
@@ -490,7 +518,7 @@ func TestConcurrentRecordersOfOneProcess(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if counts, err := db.Counts(t.Context(), workload("a1").Key()); err != nil || counts["ok"] != 25 {
+	if counts, err := db.Counts(t.Context(), workload("a1").Key()); err != nil || counts[measure.OK] != 25 {
 		t.Errorf("counts %v, %v", counts, err)
 	}
 }
@@ -500,7 +528,7 @@ func TestCancelledContexts(t *testing.T) {
 	r := begin(t, db, workload("a1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Record(ctx, measurement(1, "ok")); err == nil {
+	if err := r.Record(ctx, measurement(1, measure.OK)); err == nil {
 		t.Error("recorded under a context that has ended")
 	}
 	if got := known(t, r); len(got) != 0 {
@@ -512,7 +540,7 @@ func TestCancelledContexts(t *testing.T) {
 // this one's own do not come, and where nothing ran there is nothing to come.
 func TestElsewhere(t *testing.T) {
 	db := fresh(t)
-	put := func(n int, status string, change func(*Workload)) {
+	put := func(n int, status measure.Status, change func(*Workload)) {
 		w := workload("a1")
 		change(&w)
 		m := measurement(n, status)
@@ -524,13 +552,13 @@ func TestElsewhere(t *testing.T) {
 			record(t, r, polished)
 		}
 	}
-	put(1, "ok", func(w *Workload) { w.Params, w.Halide = []string{"a=2"}, "19.0.0" })
-	put(2, "ok", func(w *Workload) { w.Params = []string{"a=3"} })
-	put(3, "ok", func(w *Workload) { w.Params = []string{"a=4"} })
-	put(4, "run_failed", func(w *Workload) { w.Params = []string{"a=5"} })
-	put(5, "ok", func(w *Workload) { w.Generator = "hist" })
+	put(1, measure.OK, func(w *Workload) { w.Params, w.Halide = []string{"a=2"}, "19.0.0" })
+	put(2, measure.OK, func(w *Workload) { w.Params = []string{"a=3"} })
+	put(3, measure.OK, func(w *Workload) { w.Params = []string{"a=4"} })
+	put(4, measure.Crashed, func(w *Workload) { w.Params = []string{"a=5"} })
+	put(5, measure.OK, func(w *Workload) { w.Generator = "hist" })
 	here := begin(t, db, workload("a1"))
-	record(t, here, measurement(6, "ok"))
+	record(t, here, measurement(6, measure.OK))
 	for n, want := range map[int][]int{0: nil, 2: {3, 2}, 9: {3, 2, 1}} {
 		found, err := here.Elsewhere(t.Context(), n)
 		if err != nil {
@@ -542,7 +570,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		var wanted []string
 		for _, k := range want {
-			wanted = append(wanted, measurement(k, "ok").Hash)
+			wanted = append(wanted, measurement(k, measure.OK).Hash)
 		}
 		if !slices.Equal(hashes, wanted) {
 			t.Errorf("%d asked for: got %v, want %v", n, hashes, wanted)
