@@ -33,7 +33,7 @@ type level struct {
 // levels below is feasible.
 type node struct {
 	count float64   // completions; +Inf where a float64 cannot hold so many
-	log   float64   // natural logarithm of them; of no meaning where there are none
+	log   float64   // natural logarithm of them, where count is infinite
 	vals  []float64 // feasible values of this level; the last may be other
 	kids  []*node   // per value
 	cum   []float64 // over vals, cumulative counts, or shares where those are infinite
@@ -435,7 +435,6 @@ func (b *builder) node(l int, open []int) (*node, error) {
 	left := make([]int, 0, len(open))
 	values := b.a.choices(nil, lv)
 	others := 0.0
-	var logs []float64 // of what n.cum sums up
 	if b.g.s.params[lv.param].Type == Permutation {
 		values, others = split(values, named)
 	}
@@ -457,23 +456,39 @@ func (b *builder) node(l int, open []int) (*node, error) {
 			if kid.count > 0 {
 				n.count += times * kid.count
 				n.vals, n.kids, n.cum = append(n.vals, v), append(n.kids, kid), append(n.cum, n.count)
-				logs = append(logs, math.Log(times)+kid.log)
 			}
 		}
 		b.a.restore(lv, before)
 	}
-	if len(logs) > 0 {
-		n.log = floats.LogSumExp(logs)
-	}
 	if math.IsInf(n.count, 1) {
-		sum := 0.0
-		for k, log := range logs {
-			sum += math.Exp(log - n.log)
-			n.cum[k] = sum
-		}
+		n.share(others)
 	}
 	b.memo[key] = n
 	return n, nil
+}
+
+// share makes cum of the kids' logarithms, where their counts are too large; the last may
+// stand for so many other values.
+func (n *node) share(others float64) {
+	logs := make([]float64, len(n.kids))
+	for k, kid := range n.kids {
+		logs[k] = kid.logCount()
+		if n.vals[k] == other {
+			logs[k] += math.Log(others)
+		}
+	}
+	n.log = floats.LogSumExp(logs)
+	for k, log := range logs {
+		n.cum[k] = math.Exp(log - n.log)
+	}
+	floats.CumSum(n.cum, n.cum)
+}
+
+func (n *node) logCount() float64 {
+	if math.IsInf(n.count, 1) {
+		return n.log
+	}
+	return math.Log(n.count)
 }
 
 // split keeps the elements named, and one of the others to stand for all.

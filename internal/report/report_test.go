@@ -39,6 +39,15 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// A report of what was not raced says so, before its table.
+func TestMarkdownOfWhatWasNotRaced(t *testing.T) {
+	r := sample()
+	r.NoiseFloor, r.Baselines = nil, []tune.BaselineReport{{Name: "adams2019", Failure: "timed_out: too long"}}
+	if md := Markdown(r); !strings.Contains(md, "fresh process: 1.9 ms\n\nnot raced: adams2019: timed_out: too long\n\n| | |\n") {
+		t.Errorf("got\n%s", md)
+	}
+}
+
 func sample() *tune.Report {
 	floor := measure.Interval{Value: 1.001, Low: 0.995, High: 1.007}
 	verdict := func(v, low, high, minima float64, inconclusive bool) *measure.Verdict {

@@ -202,7 +202,7 @@ func Markdown(r *tune.Report) string {
 	var o strings.Builder
 	fmt.Fprintf(&o, "# %s\n\n%s.\n\n", r.Generator, summary(r))
 	for _, line := range unraced(r) {
-		fmt.Fprintf(&o, "- %s\n", line)
+		fmt.Fprintf(&o, "%s\n\n", line)
 	}
 	if r.NoiseFloor != nil {
 		fmt.Fprintf(&o, "Final race of ahead-of-time builds in fresh processes: %d interleaved rounds, %d thrown away as disturbed; "+

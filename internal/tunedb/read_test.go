@@ -41,6 +41,14 @@ func recorded(t *testing.T, path string, n int) *DB {
 	return db
 }
 
+// readsThree fails unless a database has the three schedules that were recorded.
+func readsThree(t *testing.T, db *DB) {
+	t.Helper()
+	if top, err := db.Fastest(t.Context(), workload("a1").Key(), 0); err != nil || len(top) != 3 {
+		t.Errorf("read %d schedules, %v", len(top), err)
+	}
+}
+
 // older gives a database the schema before the newest.
 func older(t *testing.T, db *DB) {
 	t.Helper()
@@ -118,9 +126,7 @@ func TestReadOnlyIsReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		if top, err := db.Fastest(t.Context(), workload("a1").Key(), 0); err != nil || len(top) != 3 {
-			t.Errorf("read %d schedules, %v", len(top), err)
-		}
+		readsThree(t, db)
 		if _, err := db.Begin(t.Context(), workload("a1"), nil); err == nil || !strings.Contains(err.Error(), "name one that can be written with --db") {
 			t.Errorf("writing: %v", err)
 		}
@@ -210,7 +216,5 @@ func TestOlderSchemasAreBroughtUpToDateToRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if top, err := db.Fastest(t.Context(), workload("a1").Key(), 0); err != nil || len(top) != 3 {
-		t.Errorf("read %d schedules, %v", len(top), err)
-	}
+	readsThree(t, db)
 }

@@ -167,51 +167,51 @@ func TestStatusesOfRows(t *testing.T) {
 	}
 }
 
+// step is a measurement that is recorded, and what stands then.
+type step struct {
+	m      Measurement
+	status measure.Status
+	build  time.Duration // the limit that stands with it
+	memory int64
+}
+
+// recordAll takes the steps one after the other, of one schedule.
+func recordAll(t *testing.T, steps []step) {
+	t.Helper()
+	r := begin(t, fresh(t), workload("a1"))
+	for _, s := range steps {
+		record(t, r, s.m)
+		if got := known(t, r); len(got) != 1 || got[0].Status != s.status || got[0].BuildLimit != s.build || got[0].MemoryLimit != s.memory {
+			t.Errorf("after %s within %v and %d bytes: %+v", s.m.Status, s.m.BuildLimit, s.m.MemoryLimit, got)
+		}
+	}
+}
+
 // What timed out while it was built may be measured again with more time, and with nothing else.
 func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
-	r := begin(t, fresh(t), workload("a1"))
 	late := func(limit time.Duration) Measurement {
 		m := measurement(1, measure.TimedOut)
 		m.BuildLimit = limit
 		return m
 	}
-	for _, c := range []struct {
-		m      Measurement
-		status measure.Status
-		limit  time.Duration
-	}{
-		{late(time.Second), measure.TimedOut, time.Second}, {late(3 * time.Second), measure.TimedOut, 3 * time.Second},
-		{late(2 * time.Second), measure.TimedOut, 3 * time.Second}, {measurement(1, measure.TimedOut), measure.TimedOut, 3 * time.Second},
-		{measurement(1, measure.InfraFailed), measure.TimedOut, 3 * time.Second}, {measurement(1, measure.OK), measure.OK, 0}, {late(time.Hour), measure.OK, 0},
-	} {
-		record(t, r, c.m)
-		if got := known(t, r); len(got) != 1 || got[0].Status != c.status || got[0].BuildLimit != c.limit {
-			t.Errorf("after %s within %v: %+v", c.m.Status, c.m.BuildLimit, got)
-		}
-	}
+	recordAll(t, []step{
+		{late(time.Second), measure.TimedOut, time.Second, 0}, {late(3 * time.Second), measure.TimedOut, 3 * time.Second, 0}, {late(2 * time.Second), measure.TimedOut, 3 * time.Second, 0},
+		{measurement(1, measure.TimedOut), measure.TimedOut, 3 * time.Second, 0}, {measurement(1, measure.InfraFailed), measure.TimedOut, 3 * time.Second, 0},
+		{measurement(1, measure.OK), measure.OK, 0, 0}, {late(time.Hour), measure.OK, 0, 0},
+	})
 }
 
 // What ran out of memory may be measured again with more of it, and with nothing else.
 func TestWhatRanOutOfMemoryIsMeasuredAgain(t *testing.T) {
-	r := begin(t, fresh(t), workload("a1"))
 	large := func(limit int64) Measurement {
 		m := measurement(1, measure.OutOfMemory)
 		m.MemoryLimit = limit
 		return m
 	}
-	for _, c := range []struct {
-		m      Measurement
-		status measure.Status
-		limit  int64
-	}{
-		{large(0), measure.OutOfMemory, 0}, {large(4), measure.OutOfMemory, 4}, {large(2), measure.OutOfMemory, 4}, {large(9), measure.OutOfMemory, 9},
-		{measurement(1, measure.InfraFailed), measure.OutOfMemory, 9}, {measurement(1, measure.Crashed), measure.Crashed, 0}, {large(99), measure.Crashed, 0},
-	} {
-		record(t, r, c.m)
-		if got := known(t, r); len(got) != 1 || got[0].Status != c.status || got[0].MemoryLimit != c.limit {
-			t.Errorf("after %s of %d: %+v", c.m.Status, c.m.MemoryLimit, got)
-		}
-	}
+	recordAll(t, []step{
+		{large(0), measure.OutOfMemory, 0, 0}, {large(4), measure.OutOfMemory, 0, 4}, {large(2), measure.OutOfMemory, 0, 4}, {large(9), measure.OutOfMemory, 0, 9},
+		{measurement(1, measure.InfraFailed), measure.OutOfMemory, 0, 9}, {measurement(1, measure.Crashed), measure.Crashed, 0, 0}, {large(99), measure.Crashed, 0, 0},
+	})
 }
 
 func TestCountsFastestAndRuns(t *testing.T) {
