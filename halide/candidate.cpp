@@ -72,6 +72,8 @@ public:
             answer_failure(e.status, e.what());
         } catch (const RunError &e) {
             answer_failure(status_of_code(e.code), e.what());
+        } catch (const description::DescribeError &e) {
+            answer_failure(status::build_failed, e.what());
         } catch (const std::bad_alloc &) {
             answer_failure(status::out_of_memory, "memory limit reached");
         } catch (const Halide::Error &e) {  // no std::exception
@@ -98,7 +100,6 @@ private:
     int64_t lower_ns_ = 0, link_ns_ = 0;
     bool built_ = false;
     OwnPipeline own_;
-    std::vector<Halide::Argument> inputs_;
 
     std::string library() const { return stem_ + ".so"; }
 
@@ -111,11 +112,10 @@ private:
             Scheduler(pipeline_, request_.bool_or("only_special", false)).apply(request_.items_or_empty("directives"));
         }
         inject(request_.string_or("fault", ""), fd_, id_);
-        inputs_ = pipeline_.infer_arguments();
         // The runtime is compiled once and linked in; what is left is the pipeline itself,
         // by the same code generator and for the same target as an ahead-of-time build.
         Halide::Target target = target_.with_feature(Halide::Target::NoRuntime);
-        Halide::Module module = pipeline_.compile_to_module(inputs_, "candidate", target);
+        Halide::Module module = pipeline_.compile_to_module(pipeline_.infer_arguments(), "candidate", target);
         std::string folder = parts_folder(session_, id_);
         std::filesystem::create_directory(folder);
         bool whole = request_.bool_or("whole", false);
@@ -147,7 +147,15 @@ private:
         std::vector<std::string> program = {session_.hello["linker"].as_string(), "-shared", "-o", library()};
         program.insert(program.end(), parts.begin(), parts.end());
         program.insert(program.end(), {session_.hello["runtime"].as_string(), "-lpthread", "-ldl", "-lm"});
-        if (!succeeds(program)) throw Failure(status::infra_failed, program[0] + " failed; its words are in the child's log");
+        if (!succeeds(program)) throw Failure(status::infra_failed, program[0] + " failed: " + last_line());
+    }
+
+    // Of the child's log, which goes with the child: whoever reads of a failure finds it no more.
+    std::string last_line() const {
+        std::ifstream log(stem_ + ".log");
+        std::string last;
+        for (std::string line; std::getline(log, line);) last = line;
+        return last;
     }
 
     // Candidates are loaded by the runner, which has nothing of the Generator's program; that
@@ -156,9 +164,7 @@ private:
     void expect_whole() {
         if (succeeds({session_.hello["runner"].as_string(), "--load", library()})) return;
         unlink(library().c_str());
-        std::ifstream log(stem_ + ".log");
-        std::string words;
-        for (std::string line; std::getline(log, line);) words = line;  // the last are the runner's
+        std::string words = last_line();  // the runner's
         const std::string of = library() + ": ";
         if (words.compare(0, of.size(), of) == 0) words.erase(0, of.size());
         if (words.find("undefined symbol") == std::string::npos && words.find("symbol not found") == std::string::npos) {
@@ -168,12 +174,12 @@ private:
                                                 "): pipelines that call functions of your own (HalideExtern, define_extern) cannot be tuned");
     }
 
-    // The arguments of the entry point: inputs as Halide inferred them, then outputs.
+    // The arguments of the entry point: inputs as Halide infers them, then outputs.
     std::vector<Argument> arguments() {
         std::map<std::string, Json> given;
         for (const Json &j : session_.hello.items_or_empty("inputs")) given[j["name"].as_string()] = j;
         std::vector<Argument> out;
-        for (const auto &in : inputs_) out.push_back(input(in, given));
+        for (const auto &in : description::inputs_of(pipeline_)) out.push_back(input(in, given));
         std::map<std::string, Halide::Expr> sizes;
         for (const Argument &a : out) {
             for (size_t d = 0; d < a.extents.size(); d++) {
@@ -194,42 +200,36 @@ private:
         return *c;
     }
 
-    Argument input(const Halide::Argument &in, const std::map<std::string, Json> &given) {
+    // Sizes and values are those of the description (Halide's own list of arguments knows
+    // neither constraints nor defaults).
+    static Argument input(const Halide::Internal::InferredArgument &in, const std::map<std::string, Json> &given) {
         Argument a;
-        a.name = in.name;
-        a.buffer = in.is_buffer();
-        a.type = halide_type_t(in.type.code(), (uint8_t)in.type.bits());
-        auto it = given.find(in.name);
+        a.name = in.arg.name;
+        a.buffer = in.arg.is_buffer();
+        a.type = halide_type_t(in.arg.type.code(), (uint8_t)in.arg.type.bits());
+        auto it = given.find(a.name);
         if (!a.buffer) {
-            Halide::Expr e = in.argument_estimates.scalar_estimate;
-            if (!e.defined()) e = in.argument_estimates.scalar_def;
             if (it != given.end() && !it->second["value"].is_null()) {
                 const std::string value = it->second["value"].as_string();
                 a.set_scalar(strtod(value.c_str(), nullptr), whole_number(value));
-            } else if (e.defined()) {
-                number(e, &a);
-            } else if (in.name == "__user_context") {
-                a.type = halide_type_t(halide_type_handle, 64);
             } else {
-                throw Failure(status::build_failed, "no estimate for " + in.name);
+                number(description::Estimates::scalar(in.param), &a);
             }
             return a;
         }
         a.fill = "random:0";
-        size_t n = (size_t)in.dimensions;
+        const size_t n = in.arg.dimensions;
         for (size_t d = 0; d < n; d++) {
-            std::string what = in.name + ", dimension " + std::to_string(d);
-            const auto &estimates = in.argument_estimates.buffer_estimates;
-            bool there = d < estimates.size();
-            a.mins.push_back(there && estimates[d].min.defined() ? constant(estimates[d].min, what) : 0);
-            a.extents.push_back(constant(there ? estimates[d].extent : Halide::Expr(), what));
+            const auto span = description::Estimates::span(in.param, (int)d);
+            a.mins.push_back(span.first);
+            a.extents.push_back(span.second);
         }
         if (it != given.end()) {
             const Json &j = it->second;
             a.fill = j.string_or("fill", a.fill);
             std::vector<Json> extents = j.items_or_empty("extents");
             if (!extents.empty() && extents.size() != n) {
-                throw Failure(status::build_failed, "input " + in.name + " has " + std::to_string(n) + " dimensions, " +
+                throw Failure(status::build_failed, "input " + a.name + " has " + std::to_string(n) + " dimensions, " +
                                                         std::to_string(extents.size()) + " were given");
             }
             for (size_t d = 0; d < extents.size(); d++) a.extents[d] = extents[d].as_int();

@@ -213,7 +213,7 @@ private:
     EntryPoint entry_;
     std::vector<std::vector<uint8_t>> scalars_;
     std::vector<void *> argv_;
-    std::vector<std::unique_ptr<GuardedBuffer>> inputs_;
+    Buffers inputs_;
     int fd_ = -1;
     int64_t offset_ = 0;
 
@@ -248,10 +248,8 @@ private:
         argv_[i] = inputs_[i]->raw();
     }
 
-    using Outputs = std::vector<std::unique_ptr<GuardedBuffer>>;  // by slot, null for others
-
-    Outputs run(const Crop &crop) {
-        Outputs outputs(set.slots.size());
+    Buffers run(const Crop &crop) {
+        Buffers outputs(set.slots.size());
         for (size_t i = 0; i < set.slots.size(); i++) {
             const auto &slot = set.slots[i];
             if (!slot.argument.output) continue;
@@ -260,12 +258,12 @@ private:
             outputs[i]->clear();
             argv_[i] = outputs[i]->raw();
         }
-        call(entry_, argv_);
+        execute(entry_, argv_, inputs_, outputs);
         return outputs;
     }
 
     // Empty where the algorithm does not have it so.
-    Outputs attempt(const Crop &crop) {
+    Buffers attempt(const Crop &crop) {
         try {
             return run(crop);
         } catch (const RunError &) {
@@ -277,13 +275,13 @@ private:
     bool runs(const Crop &crop) { return !attempt(crop).empty(); }
 
     bool try_smaller(const Crop &crop) {
-        Outputs outputs = attempt(crop);
+        Buffers outputs = attempt(crop);
         if (outputs.empty()) return false;
         store(outputs, crop);
         return true;
     }
 
-    void store(const Outputs &outputs, const Crop &crop) {
+    void store(const Buffers &outputs, const Crop &crop) {
         for (size_t i = 0; i < outputs.size(); i++) {
             if (!outputs[i]) continue;
             DataSet::Region r = cropped_region(set.slots[i].argument, crop);

@@ -206,13 +206,6 @@ Json func_json(const Scheduler &scheduler, const Node &n) {
     return j.set("computed", computed).set("stages", stages);
 }
 
-int64_t constant_estimate(const Parameter &p, int d, const Expr &e) {
-    auto value = as_const_int(simplify(Estimates::apply(e)));
-    if (value) return *value;
-    throw DescribeError("input " + p.name() + ": the estimate of dimension " + std::to_string(d) +
-                        " is no constant; give set_estimate numbers");
-}
-
 std::string scalar_text(const Parameter &p) {
     Expr e = simplify(Estimates::scalar(p));
     if (auto i = as_const_int(e)) return std::to_string(*i);
@@ -225,20 +218,19 @@ std::string scalar_text(const Parameter &p) {
     throw DescribeError("input " + p.name() + ": its estimate is no constant; give set_estimate a number");
 }
 
-Json params_json(const std::vector<Function> &outputs, const std::vector<Stmt> &requirements) {
+Json params_json(const Pipeline &pipeline) {
     Json params = Json::array();
-    for (const InferredArgument &a : infer_arguments(requirements.empty() ? Stmt() : Block::make(requirements), outputs)) {
+    for (const InferredArgument &a : inputs_of(pipeline)) {
         const Parameter &p = a.param;
-        // Buffers embedded in the algorithm and Halide's own context are no inputs.
-        if (!p.defined() || a.buffer.defined() || p.type().is_handle()) continue;
+        if (p.type().is_handle()) continue;  // its value is no number
         Json j = Json::object();
         j.set("name", p.name()).set("type", text(p.type())).set("buffer", p.is_buffer());
         if (p.is_buffer()) {
             std::vector<int64_t> mins, extents;
             for (int d = 0; d < p.dimensions(); d++) {
-                auto e = Estimates::dimension(p, d);
-                mins.push_back(constant_estimate(p, d, e.first));
-                extents.push_back(constant_estimate(p, d, e.second));
+                const auto span = Estimates::span(p, d);
+                mins.push_back(span.first);
+                extents.push_back(span.second);
             }
             if (!mins.empty()) j.set("mins", mins).set("extents", extents);
         } else {
@@ -250,10 +242,8 @@ Json params_json(const std::vector<Function> &outputs, const std::vector<Stmt> &
 }
 
 Json pipeline_json(const Session &session, const Pipeline &pipeline, const Target &target) {
-    std::vector<Function> outputs;
-    for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
     // Directives change definitions, and the hash is of what the user wrote.
-    const std::string hash = algorithm_hash(outputs);
+    const std::string hash = algorithm_hash(pipeline);
 
     Scheduler scheduler(pipeline);
     const std::vector<Json> structure = session.hello.items_or_empty("structure");
@@ -269,7 +259,7 @@ Json pipeline_json(const Session &session, const Pipeline &pipeline, const Targe
         .set("target", target.to_string())
         .set("algorithm", hash)
         .set("funcs", funcs)
-        .set("params", params_json(outputs, pipeline.requirements()));
+        .set("params", params_json(pipeline));
     Pipeline handle = pipeline;
     set_if(j, "custom_passes", (int64_t)handle.custom_lowering_passes().size());
     return j;

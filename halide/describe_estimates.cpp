@@ -1,5 +1,7 @@
 #include "describe_graph.h"
 
+#include <algorithm>
+
 namespace protuner::description {
 
 using namespace Halide;
@@ -91,6 +93,27 @@ std::pair<Expr, Expr> Estimates::dimension(const Parameter &p, int d) {
                 "dim(" + std::to_string(d) + ").set_estimate(min, extent)");
     }
     return {min, extent};
+}
+
+std::pair<int64_t, int64_t> Estimates::span(const Parameter &p, int d) {
+    const auto number = [&](const Expr &e) {
+        const auto value = as_const_int(simplify(apply(e)));
+        if (!value) {
+            throw DescribeError("input " + p.name() + ": the estimate of dimension " + std::to_string(d) +
+                                " is no constant; give set_estimate numbers");
+        }
+        return *value;
+    };
+    const auto ends = dimension(p, d);
+    return {number(ends.first), number(ends.second)};
+}
+
+std::vector<InferredArgument> inputs_of(const Pipeline &pipeline) {
+    const std::vector<Stmt> requirements = pipeline.requirements();
+    auto inputs = infer_arguments(requirements.empty() ? Stmt() : Block::make(requirements), output_functions(pipeline));
+    const auto none = [](const InferredArgument &a) { return a.buffer.defined() || a.arg.name == "__user_context"; };
+    inputs.erase(std::remove_if(inputs.begin(), inputs.end(), none), inputs.end());
+    return inputs;
 }
 
 }  // namespace protuner::description

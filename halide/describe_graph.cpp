@@ -27,8 +27,7 @@ struct Unbounded {
 class Analysis {
 public:
     Analysis(const Scheduler &scheduler, const Pipeline &pipeline, const Target &target, bool structured)
-        : scheduler(scheduler), target(target), structured(structured) {
-        for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+        : scheduler(scheduler), target(target), structured(structured), outputs(output_functions(pipeline)) {
         resolve_wrappers();
         order = topological_order(outputs, env);
         for (const std::string &name : order) refuse_schedule(env.at(name), name_of(name), is_output(env.at(name)));
@@ -436,12 +435,9 @@ private:
         lo.affine = hi.affine = true;
         lo.depends_on_estimate = hi.depends_on_estimate = true;
         if (Parameter input = input_of(f); input.defined()) {
-            auto e = Estimates::dimension(input, d);
-            auto min = as_const_int(simplify(Estimates::apply(e.first)));
-            auto extent = as_const_int(simplify(Estimates::apply(e.second)));
-            if (!min || !extent) throw DescribeError("input " + input.name() + ": its estimates are no constants");
-            lo.constant = *min;
-            hi.constant = *min + *extent - 1;
+            const auto span = Estimates::span(input, d);
+            lo.constant = span.first;
+            hi.constant = span.first + span.second - 1;
         } else {
             Estimated e = *estimate_of(f, f.args()[d]);
             lo.constant = e.min;

@@ -34,9 +34,16 @@ public:
     // A scalar's estimate, or its default value where it has none.
     static Halide::Expr scalar(const Halide::Parameter &p);
 
-    // Min and extent of one dimension of a buffer.
+    // Min and extent of one dimension of a buffer: estimates, or what a constraint fixes.
     static std::pair<Halide::Expr, Halide::Expr> dimension(const Halide::Parameter &p, int d);
+
+    // The same in numbers.
+    static std::pair<int64_t, int64_t> span(const Halide::Parameter &p, int d);
 };
+
+// What a pipeline is called with besides its outputs, in the order of its entry point. Buffers
+// embedded in the algorithm and Halide's own context are not among it.
+std::vector<Halide::Internal::InferredArgument> inputs_of(const Halide::Pipeline &pipeline);
 
 // A derivative that may not be a constant. The numbers of one that is not are
 // kept: they decide which Jacobians count as equal, as in Adams2019.
@@ -81,7 +88,9 @@ struct Edge {
 struct Along {
     int dim = -1;  // of the Func
     int64_t stride = 1;
-    int64_t apart = 0;  // how many iterations apart those are that meet first; 0 where none do
+    // The dependence distance: how many iterations apart those are that meet first; 0 where
+    // none do.
+    int64_t apart = 0;
 };
 
 struct Loop {
@@ -150,8 +159,8 @@ Graph analyse(const Scheduler &scheduler, const Halide::Pipeline &pipeline, cons
 // by their Halide names among the nodes.
 void featurize(const std::vector<Node> &nodes, const Node &node, Stage &stage);
 
-// A 64-bit hash, in hex, of what a pipeline computes; names of Funcs, variables
+// A 64-bit hash, in hex, of what a pipeline computes and promises; names of Funcs, variables
 // and temporaries do not enter, nor do estimates and schedules.
-std::string algorithm_hash(const std::vector<Halide::Internal::Function> &outputs);
+std::string algorithm_hash(const Halide::Pipeline &pipeline);
 
 }  // namespace protuner::description

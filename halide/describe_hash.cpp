@@ -43,7 +43,8 @@ class Canonical : public IRVisitor {
     std::map<std::string, uint64_t> funcs;  // Halide's name -> number
     std::vector<Function> queue;
     std::map<std::string, uint64_t> variables;  // of the definition at hand
-    std::map<const IRNode *, uint64_t> known;   // likewise
+    // Likewise, by address: what is there is kept, lest another should have the address later.
+    std::map<Expr, uint64_t, ExprCompare> known;
     uint64_t result = 0;
 
     uint64_t number(const FunctionPtr &f) {
@@ -102,9 +103,11 @@ class Canonical : public IRVisitor {
         auto bound = variables.find(op->name);
         if (bound != variables.end()) {
             result = bound->second;
-        } else {
-            result = start("variable", op->type).str(op->name).value();
+            return;
         }
+        Hash h = start("variable", op->type).str(op->name);
+        if (op->param.defined() && !op->param.is_buffer()) range(h, op->param);
+        result = h.value();
     }
     void visit(const Call *op) override {
         Hash h = start("call", op->type);
@@ -137,14 +140,25 @@ class Canonical : public IRVisitor {
                 h.word(e.defined() ? expr(e) : 0);
             }
         }
+        alignment(h, p);
+    }
+
+    // What few pipelines promise is hashed of these alone: all others keep the hash by which
+    // schedule files and databases know them.
+    void alignment(Hash &h, const Parameter &p) {
+        if (p.host_alignment() != p.type().bytes()) h.str("alignment").word(p.host_alignment());
+    }
+    void range(Hash &h, const Parameter &p) {
+        const Expr least = p.min_value(), most = p.max_value();
+        if (least.defined() || most.defined()) h.str("range").word(expr(least)).word(expr(most));
     }
 
     uint64_t expr(const Expr &e) {
         if (!e.defined()) return 0;
-        auto seen = known.find(e.get());
+        auto seen = known.find(e);
         if (seen != known.end()) return seen->second;
         e.accept(this);
-        return known[e.get()] = result;
+        return known[e] = result;
     }
 
     void name_variables(const Function &f, const StageSchedule &schedule) {
@@ -172,7 +186,10 @@ class Canonical : public IRVisitor {
             if (a.is_func()) h.word(number(a.func));
             if (a.is_expr()) h.word(expr(a.expr));
             if (a.is_buffer()) buffer(h, a.buffer);
-            if (a.is_image_param()) h.str(a.image_param.name());
+            if (a.is_image_param()) {
+                h.str(a.image_param.name());
+                alignment(h, a.image_param);
+            }
         }
     }
 
@@ -191,12 +208,17 @@ class Canonical : public IRVisitor {
     }
 
 public:
-    uint64_t pipeline(const std::vector<Function> &outputs) {
+    uint64_t pipeline(const Pipeline &p) {
         Hash h;
-        for (const Function &f : outputs) h.word(number(f.get_contents()));
+        for (const Function &f : output_functions(p)) h.word(number(f.get_contents()));
         for (size_t i = 0; i < queue.size(); i++) {
             Function f = queue[i];
             function(h, f);
+        }
+        variables.clear();
+        known.clear();
+        for (const Stmt &s : p.requirements()) {
+            if (const AssertStmt *required = s.as<AssertStmt>()) h.str("requirement").word(expr(required->condition));
         }
         return h.value();
     }
@@ -204,9 +226,9 @@ public:
 
 }  // namespace
 
-std::string algorithm_hash(const std::vector<Function> &outputs) {
+std::string algorithm_hash(const Pipeline &pipeline) {
     char out[17];
-    snprintf(out, sizeof(out), "%016llx", (unsigned long long)Canonical().pipeline(outputs));
+    snprintf(out, sizeof(out), "%016llx", (unsigned long long)Canonical().pipeline(pipeline));
     return out;
 }
 

@@ -28,10 +28,10 @@ public:
     explicit FindCalls(const std::string &func) : func(func) {}
 };
 
-// How many iterations two that meet are apart at least, of those that meet if a coordinate of
-// one and of the other differ by this: kNever where they cannot meet, since it is a constant
-// other than 0 or so many times a number that is not 0; as many as it takes to make up for a
-// constant; 0 where nothing is known.
+// The least dependence distance: how many iterations two that meet are apart at least, of those
+// that meet if a coordinate of one and of the other differ by this: kNever where they cannot
+// meet, since it is a constant other than 0 or so many times a number that is not 0; as many as
+// it takes to make up for a constant; 0 where nothing is known.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 int64_t least_apart(const Expr &difference, const std::string &apart) {

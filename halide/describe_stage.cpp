@@ -554,6 +554,7 @@ void refuse_schedule(const Function &f, const std::string &name, bool output) {
     if (is_set(all.compute_level())) refuse("compute_root or compute_at");
     if (is_set(all.store_level())) refuse("store_root or store_at");
     if (is_set(all.hoist_storage_level())) refuse("hoist_storage");
+    if (all.memoized()) refuse("memoize");  // all but the first execution would look values up
 }
 
 }  // namespace protuner::description

@@ -13,12 +13,6 @@ namespace {
     throw DirectiveError(d.string_or("op", "?") + " of " + d.string_or("func", "?") + ": " + why);
 }
 
-std::vector<Function> output_functions(const Pipeline &pipeline) {
-    std::vector<Function> outputs;
-    for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
-    return outputs;
-}
-
 // Says that one of the pipeline's inputs begins, ends and is dense where a directive has
 // it; where the algorithm says something of its strides, nothing more is said of them.
 // Undefined where there is no such input. Schedule files say the same by themselves
@@ -50,59 +44,14 @@ Expr lies_in(const std::vector<Internal::InferredArgument> &inputs, const Json &
     return Expr();
 }
 
-TailStrategy tail_strategy(const Json &d) {
-    static const std::map<std::string, TailStrategy> words = {
-        {"", TailStrategy::Auto},
-        {"auto", TailStrategy::Auto},
-        {"round_up", TailStrategy::RoundUp},
-        {"guard_with_if", TailStrategy::GuardWithIf},
-        {"predicate", TailStrategy::Predicate},
-        {"predicate_loads", TailStrategy::PredicateLoads},
-        {"predicate_stores", TailStrategy::PredicateStores},
-        {"shift_inwards", TailStrategy::ShiftInwards},
-        {"shift_inwards_and_blend", TailStrategy::ShiftInwardsAndBlend},
-        {"round_up_and_blend", TailStrategy::RoundUpAndBlend},
-    };
-    auto it = words.find(d.string_or("word", ""));
-    if (it == words.end()) refuse(d, "unknown tail strategy " + d.string_or("word", ""));
-    return it->second;
-}
-
-MemoryType memory_type(const Json &d) {
-    static const std::map<std::string, MemoryType> words = {
-        {"auto", MemoryType::Auto},
-        {"heap", MemoryType::Heap},
-        {"stack", MemoryType::Stack},
-        {"register", MemoryType::Register},
-    };
-    auto it = words.find(d.string_or("word", ""));
-    if (it == words.end()) refuse(d, "unknown memory type " + d.string_or("word", ""));
-    return it->second;
-}
-
-LoopAlignStrategy align_strategy(const Json &d) {
-    static const std::map<std::string, LoopAlignStrategy> words = {
-        {"", LoopAlignStrategy::Auto},
-        {"auto", LoopAlignStrategy::Auto},
-        {"align_start", LoopAlignStrategy::AlignStart},
-        {"align_end", LoopAlignStrategy::AlignEnd},
-        {"no_align", LoopAlignStrategy::NoAlign},
-    };
-    auto it = words.find(d.string_or("word", ""));
-    if (it == words.end()) refuse(d, "unknown align strategy " + d.string_or("word", ""));
-    return it->second;
-}
-
-PrefetchBoundStrategy prefetch_strategy(const Json &d) {
-    static const std::map<std::string, PrefetchBoundStrategy> words = {
-        {"", PrefetchBoundStrategy::GuardWithIf},
-        {"guard_with_if", PrefetchBoundStrategy::GuardWithIf},
-        {"clamp", PrefetchBoundStrategy::Clamp},
-        {"non_faulting", PrefetchBoundStrategy::NonFaulting},
-    };
-    auto it = words.find(d.string_or("word", ""));
-    if (it == words.end()) refuse(d, "unknown bound strategy " + d.string_or("word", ""));
-    return it->second;
+// What a directive's word stands for.
+template<typename T, size_t N>
+T choice(const Json &d, const Word<T> (&words)[N], const char *what) {
+    const std::string word = d.string_or("word", "");
+    for (const Word<T> &w : words) {
+        if (word == w.word) return w.value;
+    }
+    refuse(d, std::string("unknown ") + what + " " + word);
 }
 
 // Halide qualifies the name of a split loop by its parent's ("x.xi"), so a loop is
@@ -144,6 +93,12 @@ Stage stage_of(const Json &d, Func f, int64_t index) {
 }
 
 }  // namespace
+
+std::vector<Function> output_functions(const Pipeline &pipeline) {
+    std::vector<Function> outputs;
+    for (const Func &f : pipeline.outputs()) outputs.push_back(f.function());
+    return outputs;
+}
 
 Scheduler::Scheduler(const Pipeline &pipeline, bool only_special) : pipeline_(pipeline), only_special_(only_special) {
     const std::vector<Function> outputs = output_functions(pipeline);
@@ -247,7 +202,7 @@ void Scheduler::apply_one(const Json &d) {
     } else if (op == "hoist_storage_root") {
         f.hoist_storage_root();
     } else if (op == "store_in") {
-        f.store_in(memory_type(d));
+        f.store_in(choice(d, kMemoryWords, "memory type"));
     } else if (op == "reorder_storage") {
         std::vector<Var> dims;
         for (const auto &v : vars) dims.push_back(dimension(v));
@@ -277,7 +232,7 @@ void Scheduler::apply_one(const Json &d) {
         need(1, 2, 1);
         VarOrRVar old = in_stage().loop(vars[0]);
         stage().split(old, VarOrRVar(made[0], old.is_rvar), VarOrRVar(made[1], old.is_rvar), number(0),
-                    tail_strategy(d));
+                    choice(d, kTailWords, "tail strategy"));
     } else if (op == "fuse") {
         need(2, 1, 0);
         VarOrRVar inner = in_stage().loop(vars[0]), outer = in_stage().loop(vars[1]);
@@ -306,12 +261,12 @@ void Scheduler::apply_one(const Json &d) {
         stage().allow_race_conditions();
     } else if (op == "compute_with") {
         LoopLevel with = level(true);
-        stage().compute_with(with, align_strategy(d));
+        stage().compute_with(with, choice(d, kAlignWords, "align strategy"));
     } else if (op == "prefetch") {
         need(2, 0, 1);
         if (funcs.size() != 1) refuse(d, "one Func to prefetch is needed");
         stage().prefetch(func(funcs[0]), in_stage().loop(vars[0]), in_stage().loop(vars[1]), number(0),
-                       prefetch_strategy(d));
+                       choice(d, kPrefetchWords, "bound strategy"));
     } else if (op == "specialize") {
         need(1, 0, 3 * vars.size());
         const auto outputs = pipeline_.outputs();

@@ -4,7 +4,9 @@
 #define HALIDE_KEEP_MACROS
 #include "Halide.h"
 
+#include <cstddef>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,60 @@ namespace protuner {
 struct DirectiveError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+std::vector<Halide::Internal::Function> output_functions(const Halide::Pipeline &pipeline);
+
+// A directive's word for one of Halide's choices. One that may be left out is there once more,
+// after its word, as an empty one.
+template<typename T>
+struct Word {
+    const char *word;
+    T value;
+};
+
+inline constexpr Word<Halide::TailStrategy> kTailWords[] = {
+    {"auto", Halide::TailStrategy::Auto},
+    {"round_up", Halide::TailStrategy::RoundUp},
+    {"guard_with_if", Halide::TailStrategy::GuardWithIf},
+    {"predicate", Halide::TailStrategy::Predicate},
+    {"predicate_loads", Halide::TailStrategy::PredicateLoads},
+    {"predicate_stores", Halide::TailStrategy::PredicateStores},
+    {"shift_inwards", Halide::TailStrategy::ShiftInwards},
+    {"shift_inwards_and_blend", Halide::TailStrategy::ShiftInwardsAndBlend},
+    {"round_up_and_blend", Halide::TailStrategy::RoundUpAndBlend},
+    {"", Halide::TailStrategy::Auto},
+};
+
+inline constexpr Word<Halide::MemoryType> kMemoryWords[] = {
+    {"auto", Halide::MemoryType::Auto},
+    {"heap", Halide::MemoryType::Heap},
+    {"stack", Halide::MemoryType::Stack},
+    {"register", Halide::MemoryType::Register},
+};
+
+inline constexpr Word<Halide::LoopAlignStrategy> kAlignWords[] = {
+    {"auto", Halide::LoopAlignStrategy::Auto},
+    {"align_start", Halide::LoopAlignStrategy::AlignStart},
+    {"align_end", Halide::LoopAlignStrategy::AlignEnd},
+    {"no_align", Halide::LoopAlignStrategy::NoAlign},
+    {"", Halide::LoopAlignStrategy::Auto},
+};
+
+inline constexpr Word<Halide::PrefetchBoundStrategy> kPrefetchWords[] = {
+    {"guard_with_if", Halide::PrefetchBoundStrategy::GuardWithIf},
+    {"clamp", Halide::PrefetchBoundStrategy::Clamp},
+    {"non_faulting", Halide::PrefetchBoundStrategy::NonFaulting},
+    {"", Halide::PrefetchBoundStrategy::GuardWithIf},
+};
+
+// The word for one of Halide's choices; empty where there is none.
+template<typename T, size_t N>
+std::string word_of(const Word<T> (&words)[N], T value) {
+    for (const Word<T> &w : words) {
+        if (w.value == value) return w.word;
+    }
+    return "";
+}
 
 // The Funcs of one pipeline by the names that descriptions and directives use:
 // Halide's own, and for a Func made by rfactor, in or clone_in the name its

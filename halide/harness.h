@@ -1,7 +1,9 @@
 // Runs one compiled pipeline on real data: buffers, inputs, timing, comparison with
 // the reference. It knows a pipeline only as Halide's argv entry point and needs no
 // compiler, so the fork server's children and the runner of ahead-of-time builds
-// time and check in exactly the same way.
+// time and check by the same code. One thing differs: at the estimated size a child's guarded
+// execution (once_guarded) is also the first that is timed, which counts where it is long; the
+// runner's is for the check alone, and another comes first.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,8 @@ void catch_errors(void *library);
 
 // While this lives, a loaded pipeline's memory for what it computes in between lies between
 // guard zones, which tell whether anything was written beside it: such a schedule may be
-// right each time it is looked at and break whoever calls it. One at a time.
+// right each time it is looked at and break whoever calls it. One at a time. What the pipeline
+// memoizes is forgotten before and after: it would be freed as memory of the other kind.
 class GuardedMemory {
 public:
     explicit GuardedMemory(void *library);
@@ -50,6 +53,7 @@ private:
     using Free = void (*)(void *, void *);
     Malloc (*set_malloc_)(Malloc);
     Free (*set_free_)(Free);
+    void (*forget_memoized_)();
     Malloc malloc_ = nullptr;  // the pipeline's own
     Free free_ = nullptr;
 };
@@ -103,13 +107,23 @@ public:
     size_t bytes() const { return bytes_; }
     void clear() { memset(data_, 0, bytes_); }
     bool guards_intact() const;
+    // Moves it, with what is in it, to where buffers begin by now (see execute).
+    void realign();
 
 private:
     halide_buffer_t buffer_ = {};
     std::vector<halide_dimension_t> dims_;
     uint8_t *data_ = nullptr;
     size_t bytes_ = 0;
+    size_t alignment_ = 0;
 };
+
+using Buffers = std::vector<std::unique_ptr<GuardedBuffer>>;  // by slot, null for others
+
+// Executes a pipeline on its buffers and returns the nanoseconds it took. Where it promises
+// more of their addresses than holds (set_host_alignment) they are moved first. Only the error
+// says so: what is promised stands in no build's metadata.
+int64_t execute(EntryPoint entry, std::vector<void *> &argv, const Buffers &inputs, const Buffers &outputs);
 
 // What every candidate of a pipeline is run on: the input data, and for each of the
 // output sizes the region and the reference's results. Size 0 is the estimated one.
@@ -206,8 +220,7 @@ private:
     uint8_t *file_ = nullptr;
     size_t file_bytes_ = 0;
     std::vector<std::vector<uint8_t>> scalars_;
-    std::vector<std::unique_ptr<GuardedBuffer>> inputs_;  // by slot, null for others
-    std::vector<std::unique_ptr<GuardedBuffer>> outputs_;
+    Buffers inputs_, outputs_;
     std::vector<void *> argv_;
     size_t size_ = SIZE_MAX;  // of the outputs there are now
 

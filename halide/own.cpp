@@ -36,36 +36,6 @@ std::string short_name(const std::string &loop) {
     return dot == std::string::npos ? loop : loop.substr(dot + 1);
 }
 
-std::string tail_word(TailStrategy t) {
-    switch (t) {
-    case TailStrategy::RoundUp: return "round_up";
-    case TailStrategy::GuardWithIf: return "guard_with_if";
-    case TailStrategy::Predicate: return "predicate";
-    case TailStrategy::PredicateLoads: return "predicate_loads";
-    case TailStrategy::PredicateStores: return "predicate_stores";
-    case TailStrategy::ShiftInwards: return "shift_inwards";
-    case TailStrategy::ShiftInwardsAndBlend: return "shift_inwards_and_blend";
-    case TailStrategy::RoundUpAndBlend: return "round_up_and_blend";
-    case TailStrategy::Auto: return "auto";
-    }
-    return "auto";
-}
-
-std::string align_word(LoopAlignStrategy a) {
-    switch (a) {
-    case LoopAlignStrategy::AlignStart: return "align_start";
-    case LoopAlignStrategy::AlignEnd: return "align_end";
-    case LoopAlignStrategy::NoAlign: return "no_align";
-    case LoopAlignStrategy::Auto: return "auto";
-    }
-    return "auto";
-}
-
-std::map<std::string, Function> environment(const Pipeline &pipeline, std::vector<Function> *outputs) {
-    for (const Func &f : pipeline.outputs()) outputs->push_back(f.function());
-    return Internal::build_environment(*outputs);
-}
-
 // What a pipeline promises of its callers' buffers (dim(d).set_bounds, set_stride,
 // set_host_alignment), in words that two builds share.
 class Promises : public Internal::IRGraphVisitor {
@@ -160,10 +130,10 @@ public:
 class Reader {
 public:
     Reader(const Pipeline &ours, const Pipeline &theirs) {
-        std::vector<Function> outputs, our_outputs;
-        env = environment(theirs, &outputs);
+        const std::vector<Function> outputs = output_functions(theirs), our_outputs = output_functions(ours);
+        env = Internal::build_environment(outputs);
         order = Internal::topological_order(outputs, env);
-        our_env = environment(ours, &our_outputs);
+        our_env = Internal::build_environment(our_outputs);
         find_partial();
         match(Scheduler(ours).order());
         for (const auto &n : names) match_loops(env.at(n.first), our_env.at(n.second));
@@ -210,6 +180,14 @@ private:
     std::vector<std::string> notes;
 
     void note(const std::string &what) { notes.push_back(what); }
+
+    // The word for one of Halide's choices, or a note where directives have none.
+    template<typename T, size_t N>
+    std::string word(const Word<T> (&words)[N], T value, const std::string &otherwise) {
+        std::string found = word_of(words, value);
+        if (found.empty()) note(otherwise);
+        return found;
+    }
 
     // Funcs of the two builds belong together in order among those of one base name; what
     // Halide numbers in another way (lambda_0), in order among what is left of one stem. That
@@ -338,7 +316,7 @@ private:
             d.set("vars", Json(left));
             d.set("new", Json(std::vector<std::string>{short_name(outer->var), short_name(inner->var)}));
             d.set("ints", Json(std::vector<int64_t>{*Internal::as_const_int(inner->extent)}));
-            d.set("word", tail_word(TailStrategy::GuardWithIf));
+            d.set("word", word_of(kTailWords, TailStrategy::GuardWithIf));
             emit(std::move(d));
             *it = short_name(inner->var);
             in_order.insert(it + 1, short_name(outer->var));
@@ -481,7 +459,7 @@ private:
                 d.set("vars", Json(std::vector<std::string>{loop(f.name(), s.old_var)}));
                 d.set("new", Json(std::vector<std::string>{loop(f.name(), s.outer), loop(f.name(), s.inner)}));
                 d.set("ints", Json(std::vector<int64_t>{factor}));
-                d.set("word", tail_word(s.tail));
+                d.set("word", word(kTailWords, s.tail, f.name() + " is split with a tail that directives have no word for"));
             } else if (s.split_type == Internal::Split::FuseVars) {
                 d = directive("fuse", f, index);
                 d.set("vars", Json(std::vector<std::string>{loop(f.name(), s.inner), loop(f.name(), s.outer)}));
@@ -525,9 +503,7 @@ private:
             d.set("funcs", Json(std::vector<std::string>{ours(p.name)}));
             d.set("vars", Json(std::vector<std::string>{loop(f.name(), p.at), loop(f.name(), p.from)}));
             d.set("ints", Json(std::vector<int64_t>{offset}));
-            d.set("word", p.strategy == PrefetchBoundStrategy::Clamp       ? "clamp" :
-                          p.strategy == PrefetchBoundStrategy::NonFaulting ? "non_faulting" :
-                                                                             "guard_with_if");
+            d.set("word", word(kPrefetchWords, p.strategy, f.name() + " prefetches with bounds that directives have no word for"));
             emit(std::move(d));
         }
     }
@@ -570,9 +546,11 @@ private:
         if (sched.async() || sched.memoized() || sched.ring_buffer().defined()) {
             note(f.name() + " is asynchronous, memoized or in a ring buffer, which is left out");
         }
-        if (sched.memory_type() == MemoryType::Stack) emit(directive("store_in", f).set("word", "stack"));
-        if (sched.memory_type() == MemoryType::Heap) emit(directive("store_in", f).set("word", "heap"));
-        if (sched.memory_type() == MemoryType::Register) emit(directive("store_in", f).set("word", "register"));
+        if (sched.memory_type() != MemoryType::Auto) {
+            const std::string in = word(kMemoryWords, sched.memory_type(),
+                                        f.name() + " is stored in memory that directives have no word for, which is left out");
+            if (!in.empty()) emit(directive("store_in", f).set("word", in));
+        }
         storage(f);
         bounds(f);
     }
@@ -636,7 +614,9 @@ private:
             Json d = directive("compute_with", f, i);
             d.set("at", level_json(l));
             std::set<std::string> words;
-            for (const auto &a : fuse.align) words.insert(align_word(a.second));
+            for (const auto &a : fuse.align) {
+                words.insert(word(kAlignWords, a.second, f.name() + " aligns its fused loops in a way that directives have no word for"));
+            }
             if (words.size() > 1) note(f.name() + " aligns its fused loops in several ways");
             if (!words.empty()) d.set("word", *words.begin());
             emit(std::move(d));

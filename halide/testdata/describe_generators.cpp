@@ -297,6 +297,7 @@ public:
         if (h == "store") doubled.store_root();
         if (h == "hoist") doubled.hoist_storage_root();
         if (h == "with") doubled.compute_with(output, x);
+        if (h == "memoize") doubled.memoize();
         if (h == "output") output.compute_root();
         if (h == "split") doubled.compute_root().split(x, xo, xi, 8);
         if (h == "parallel") output.parallel(x);
@@ -666,8 +667,37 @@ public:
     }
 };
 
+// An image of as many channels as it promises to have, moved by what a scalar is by default;
+// and one promise more that code may count on, or one that holds anyway.
+class Promises : public Generator<Promises> {
+public:
+    GeneratorParam<std::string> also{"also", "nothing"};
+    Input<Buffer<uint8_t, 3>> input{"input"};
+    Input<int32_t> shift{"shift", 2};
+    Output<Buffer<uint8_t, 2>> output{"output"};
+
+    void generate() {
+        Var x("x"), y("y");
+        output(x, y) = max(input(x + shift, y, 0), input(x, y, 2));
+        input.dim(0).set_estimate(0, 64);
+        input.dim(1).set_estimate(0, 64);
+        input.dim(2).set_bounds(0, 3);
+        output.set_estimates({{0, 64}, {0, 64}});
+        const std::string a = also;
+        const Expr scalar = Expr(shift);
+        Parameter limited = scalar.as<Internal::Variable>()->param;
+        if (a == "bytes") input.set_host_alignment(1);
+        if (a == "alignment") input.set_host_alignment(32);
+        if (a == "output") output.set_host_alignment(32);
+        if (a == "least") limited.set_min_value(0);
+        if (a == "most") limited.set_max_value(8);
+        if (a == "requirement") add_requirement(scalar >= 0, "shift is negative");
+    }
+};
+
 }  // namespace
 
+HALIDE_REGISTER_GENERATOR(Promises, promises)
 HALIDE_REGISTER_GENERATOR(Rounded, rounded)
 HALIDE_REGISTER_GENERATOR(Mirrored, mirrored)
 HALIDE_REGISTER_GENERATOR(Turned, turned)

@@ -34,6 +34,7 @@ public:
         if (a == "async") doubled.store_root().compute_root().async();
         if (a == "partition") doubled.never_partition(y);
         if (a == "specialize") output.specialize(input.height() > 16);
+        if (a == "memory") doubled.store_in(MemoryType::LockedCache);
     }
 
 private:

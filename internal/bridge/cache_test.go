@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,20 +190,64 @@ func TestUpgradesOfHalideMakeEntriesAnew(t *testing.T) {
 	if again := all(); !slices.Equal(again, before) {
 		t.Errorf("nothing changed: %v, then %v", before, again)
 	}
-	for name, change := range map[string]func(library string) error{
-		"another size": func(library string) error { return os.WriteFile(library, []byte("more"), 0o644) },
-		"another time": func(library string) error { return os.Chtimes(library, time.Time{}, time.Unix(1, 0)) },
-	} {
-		if err := change(filepath.Join(tools.Halide.Lib, "libHalide.so")); err != nil {
+	library := filepath.Join(tools.Halide.Lib, "libHalide.so")
+	reopen := func() {
+		t.Helper()
+		h, err := FindHalide(tools.Halide.Root)
+		if err != nil {
 			t.Fatal(err)
 		}
-		after := all()
-		for i := range after {
-			if after[i] == before[i] {
-				t.Errorf("%s: %s is still taken", name, after[i])
-			}
+		tools.Halide = h
+	}
+	if err := os.Chtimes(library, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	reopen()
+	if again := all(); !slices.Equal(again, before) {
+		t.Errorf("the same library at another time: %v, then %v", before, again)
+	}
+	writeFile(t, library, "more")
+	reopen()
+	for i, after := range all() {
+		if after == before[i] {
+			t.Errorf("another library: %s is still taken", after)
 		}
-		before = after
+	}
+}
+
+// TestBuildsOfALibraryAreTold: by the linker's ID, which says the same of a stripped library,
+// and by the content where there is none.
+func TestBuildsOfALibraryAreTold(t *testing.T) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip(err)
+	}
+	build := func(source string, flags ...string) string {
+		t.Helper()
+		dir := t.TempDir()
+		file, library := filepath.Join(dir, "lib.c"), filepath.Join(dir, "libHalide.so")
+		writeFile(t, file, source)
+		args := append([]string{"-shared", "-fPIC", "-o", library, file}, flags...)
+		if out, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		id, err := libraryBuild(library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	const one, other = "int f(void) { return 1; }", "int f(void) { return 2; }"
+	if got := build(one, "-Wl,--build-id=0x0123abcd"); got != "0123abcd" {
+		t.Errorf("the ID is %s", got)
+	}
+	for _, id := range []string{"-Wl,--build-id=sha1", "-Wl,--build-id=none"} {
+		if build(one, id) == build(other, id) {
+			t.Errorf("%s: two libraries are one", id)
+		}
+	}
+	if _, err := libraryBuild(filepath.Join(t.TempDir(), "libHalide.so")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a library: %v", err)
 	}
 }
 

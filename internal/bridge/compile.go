@@ -156,7 +156,7 @@ func (t *Toolchain) product(ctx context.Context, file string, units, flags, link
 		return "", err
 	}
 	flags = append([]string{"-std=c++17", "-I" + t.Halide.Include}, flags...)
-	name := file + "-" + key(append(flags, t.identity, t.Halide.build(), all)...)
+	name := file + "-" + key(append(flags, t.identity, t.Halide.Version, t.Halide.Build, all)...)
 	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
 		return t.buildUnits(ctx, "protuner's own "+file, dir, units, flags, linkFlags, file)
 	})
@@ -226,7 +226,7 @@ func (t *Toolchain) GeneratorBinary(ctx context.Context, source string, flags []
 		return "", &MissingError{What: "Halide " + t.Halide.Version, Why: "it has neither libHalide_GenGen.a nor GenGen.cpp, which a Generator's program needs", Mend: mendHalide()}
 	}
 	const binary = "generator"
-	name := "generator-" + key(append([]string{abs, t.identity, t.Halide.Root, t.Halide.build()}, flags...)...)
+	name := "generator-" + key(append([]string{abs, t.identity, t.Halide.Root, t.Halide.Version, t.Halide.Build}, flags...)...)
 	dir, err := t.Cache.entry(ctx, name, depsFresh, func(dir string) error {
 		rule := filepath.Join(dir, "rule")
 		args := []string{"-std=c++17", "-O1", "-I" + t.Halide.Include, "-I" + filepath.Dir(abs)}
@@ -257,7 +257,7 @@ func (t *Toolchain) Runtime(ctx context.Context, generator, target string) (stri
 	// Halide 21 cannot compile its runtime by itself with strict floats, and nothing in it
 	// depends on them.
 	target = strings.ReplaceAll(target, "-strict_float", "")
-	name := "runtime-" + key(t.Halide.build(), t.Halide.Root, target, hostIdentity())
+	name := "runtime-" + key(t.Halide.Version, t.Halide.Build, t.Halide.Root, target, hostIdentity())
 	dir, err := t.Cache.entry(ctx, name, nil, func(dir string) error {
 		words := new(tail)
 		cmd := exec.Command(generator, "-r", "runtime", "-e", "static_library", "-o", dir, "target="+target)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/protuner/protuner/internal/pipeline"
 )
@@ -19,28 +18,8 @@ var testGenerators = filepath.Join("..", "..", "halide", "testdata", "describe_g
 // serveGenerator opens a Generator, serves it and computes its reference.
 func serveGenerator(t *testing.T, version, source, name string, o Options, so ServerOptions) (*Server, *pipeline.Pipeline, *Reference) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles with a real Halide")
-	}
 	o.Name = name
-	g := openApp(t, version, source, o)
-	p, err := g.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if so.BuildTime == 0 {
-		so.BuildTime = time.Minute
-	}
-	s, err := g.Serve(t.Context(), so)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	ref, err := s.Reference(t.Context(), plain(p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, p, ref
+	return serve(t, openApp(t, version, source, o), so)
 }
 
 // raceRuns is how many runs may pass before a race has to be found. Each run looks

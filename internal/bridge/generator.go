@@ -1,6 +1,7 @@
 // Package bridge reaches Halide: it finds an installation, compiles the plugin and
 // the user's Generators against it, runs them and speaks the plugin's wire
-// protocol. Nothing protuner needs is parsed out of log text.
+// protocol. What is read out of words, of Halide's errors and of what programs print,
+// only says better what failed or lets it be tried again.
 package bridge
 
 import (
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
@@ -372,7 +374,9 @@ func (g *Generator) Emit(ctx context.Context, autoscheduler string, params []Par
 	err := runLimited(ctx, cmd, limits)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return &GeneratorError{Reason: exit.ProcessState.String(), Words: words.String()}
+		status, ok := exit.Sys().(syscall.WaitStatus)
+		killed := ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+		return &GeneratorError{Reason: exit.ProcessState.String(), Words: words.String(), Killed: killed}
 	}
 	return err
 }

@@ -100,6 +100,24 @@ func TestOutputsMayBeAtRoot(t *testing.T) {
 	})
 }
 
+// What code may count on is part of the algorithm; what it may count on anyway is not.
+func TestPromisesChangeTheHash(t *testing.T) {
+	needsHalide(t)
+	everyVersion(t, func(t *testing.T, version string) {
+		promised := map[string]string{} // by hash
+		for _, also := range []string{"nothing", "bytes", "alignment", "output", "least", "most", "requirement"} {
+			p, err := openApp(t, version, testGenerators, Options{Name: "promises", Params: []Param{{"also", also}}}).Describe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, ok := promised[p.Algorithm]
+			if promised[p.Algorithm] = also; ok != (also == "bytes") || ok && before != "nothing" {
+				t.Errorf("%q has the hash of %q", also, before)
+			}
+		}
+	})
+}
+
 // TestDescriptionsAreGolden describes every pipeline of the list under both
 // versions and compares the bytes.
 func TestDescriptionsAreGolden(t *testing.T) {

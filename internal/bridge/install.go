@@ -3,6 +3,7 @@ package bridge
 import (
 	"bufio"
 	"debug/elf"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,7 @@ import (
 type Halide struct {
 	Root    string            // what was named or found
 	Version string            // of its header, e.g. "21.0.0"
+	Build   string            // of its library: another where it was built anew under the same version
 	Include string            // holds Halide.h
 	Lib     string            // holds libHalide.so
 	GenGen  string            // libHalide_GenGen.a or its source; empty if it has none
@@ -154,6 +156,9 @@ func openHalide(root string) (*Halide, error) {
 		if h.Version, err = headerVersion(filepath.Join(include, "Halide.h")); err != nil {
 			return nil, err
 		}
+		if h.Build, err = libraryBuild(filepath.Join(h.Lib, "libHalide.so")); err != nil {
+			return nil, err
+		}
 		h.complete(base)
 		return h, nil
 	}
@@ -206,14 +211,20 @@ func headerVersion(header string) (string, error) {
 	return parts["MAJOR"] + "." + parts["MINOR"] + "." + parts["PATCH"], nil
 }
 
-// build tells apart what is installed at one place one after the other, as an upgrade may
-// keep the version's number.
-func (h *Halide) build() string {
-	info, err := os.Stat(filepath.Join(h.Lib, "libHalide.so"))
-	if err != nil {
-		return h.Version // whoever needs the library says that it is missing
+// libraryBuild is the ID that the linker gave a library's code, in hexadecimal, or the hash of
+// its content where it gave none.
+func libraryBuild(library string) (string, error) {
+	if f, err := elf.Open(library); err == nil {
+		defer f.Close()
+		if section := f.Section(".note.gnu.build-id"); section != nil {
+			// The lengths of name and ID and the kind, four bytes each; "GNU" and a zero; the ID.
+			const before = 16
+			if note, err := section.Data(); err == nil && len(note) > before {
+				return hex.EncodeToString(note[before:]), nil
+			}
+		}
 	}
-	return fmt.Sprintf("%s %d %d", h.Version, info.Size(), info.ModTime().UnixNano())
+	return hashFile(library)
 }
 
 // halideOf finds the installation that a built Generator was linked against, by

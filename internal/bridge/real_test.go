@@ -76,11 +76,12 @@ var check = &CheckProtocol{Tolerance: Tolerance{Relative: 1e-4, Absolute: 1e-5}}
 
 func serveHarris(t *testing.T, version string, faults bool, o ServerOptions) (*Server, *pipeline.Pipeline) {
 	t.Helper()
-	return serve(t, openApp(t, version, appSource("harris"), Options{Faults: faults}), o)
+	s, p, _ := serve(t, openApp(t, version, appSource("harris"), Options{Faults: faults}), o)
+	return s, p
 }
 
 // serve starts a fork server whose reference is the plainest schedule.
-func serve(t *testing.T, g *Generator, o ServerOptions) (*Server, *pipeline.Pipeline) {
+func serve(t *testing.T, g *Generator, o ServerOptions) (*Server, *pipeline.Pipeline, *Reference) {
 	t.Helper()
 	p, err := g.Describe(t.Context())
 	if err != nil {
@@ -94,10 +95,11 @@ func serve(t *testing.T, g *Generator, o ServerOptions) (*Server, *pipeline.Pipe
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Reference(t.Context(), plain(p)); err != nil {
+	ref, err := s.Reference(t.Context(), plain(p))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s, p
+	return s, p, ref
 }
 
 func TestServesRealCandidates(t *testing.T) {
@@ -130,7 +132,7 @@ func TestServesRealCandidates(t *testing.T) {
 func TestUpdatesInPlace(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		source := filepath.Join("..", "..", "halide", "testdata", "describe_generators.cpp")
-		s, p := serve(t, openApp(t, version, source, Options{Name: "in_place"}), ServerOptions{})
+		s, p, _ := serve(t, openApp(t, version, source, Options{Name: "in_place"}), ServerOptions{})
 		c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: check})
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +154,7 @@ gates.update(0).reorder(iii, k$x, ii, i)
 `
 	everyVersion(t, func(t *testing.T, version string) {
 		source := filepath.Join("..", "..", "halide", "testdata", "overrun_generator.cpp")
-		s, _ := serve(t, openApp(t, version, source, Options{Name: "gates"}), ServerOptions{})
+		s, _, _ := serve(t, openApp(t, version, source, Options{Name: "gates"}), ServerOptions{})
 		sch, err := schedule.Parse(gates)
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +181,7 @@ gates.update(0).reorder(iii, k$x, ii, i)
 // Executions far beyond the best go on for as long as caches may still be filling.
 func TestShortExecutionsGetWarm(t *testing.T) {
 	source := filepath.Join("..", "..", "halide", "testdata", "describe_generators.cpp")
-	s, p := serve(t, openApp(t, TestedVersions[0], source, Options{Name: "in_place"}), ServerOptions{})
+	s, p, _ := serve(t, openApp(t, TestedVersions[0], source, Options{Name: "in_place"}), ServerOptions{})
 	c, err := s.Build(t.Context(), BuildRequest{Schedule: plain(p), Check: check})
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +261,7 @@ func TestReadsOwnSchedules(t *testing.T) {
 			if !own.Complete {
 				t.Fatalf("%s is incomplete: %v", source, own.Notes)
 			}
-			s, _ := serve(t, g, ServerOptions{})
+			s, _, _ := serve(t, g, ServerOptions{})
 			c, err := s.Build(t.Context(), BuildRequest{Schedule: own.Schedule, Check: check})
 			if err != nil {
 				t.Fatalf("%s: %v", source, err)
@@ -354,7 +356,8 @@ func TestOwnSchedulesThatSayMore(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
 		for also, want := range map[string]string{
 			"nothing": "", "extent": "alignment of output", "stride": "alignment of input", "alignment": "alignment of output",
-			"async": "asynchronous", "partition": "partitioned", "specialize": "specialized", "stages": "other dimensions or stages",
+			"async": "asynchronous", "partition": "partitioned", "specialize": "specialized", "memory": "memory",
+			"stages": "other dimensions or stages",
 		} {
 			own, err := openApp(t, version, source, Options{Params: []Param{{Name: "also", Value: also}}}).Own(t.Context())
 			if err != nil {
@@ -372,7 +375,7 @@ func TestOwnSchedulesThatSayMore(t *testing.T) {
 // two: its hand-written schedule and the plain one differ there unless floats are strict.
 func TestStrictFloatsMakeIntegersExact(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		s, _ := serve(t, openApp(t, version, appSource("hist"), Options{}).Strict(), ServerOptions{})
+		s, _, _ := serve(t, openApp(t, version, appSource("hist"), Options{}).Strict(), ServerOptions{})
 		c, err := s.Build(t.Context(), BuildRequest{Own: true, Check: check})
 		if err != nil {
 			t.Fatal(err)
@@ -387,7 +390,7 @@ func TestStrictFloatsMakeIntegersExact(t *testing.T) {
 // value, here that of two levels of brightness.
 func TestIntegersMayBeOffByAShareOfTheLargest(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		s, _ := serve(t, openApp(t, version, appSource("hist"), Options{}), ServerOptions{})
+		s, _, _ := serve(t, openApp(t, version, appSource("hist"), Options{}), ServerOptions{})
 		run := quick
 		run.Largest, run.Share = 2.5/255, 0.05
 		c, err := s.Build(t.Context(), BuildRequest{Own: true, Check: &CheckProtocol{Tolerance: run.Tolerance}})
@@ -403,7 +406,7 @@ func TestIntegersMayBeOffByAShareOfTheLargest(t *testing.T) {
 // Nor where so few of them are off that it does not matter by how much.
 func TestAFewElementsMayStray(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		s, _ := serve(t, openApp(t, version, appSource("hist"), Options{}), ServerOptions{})
+		s, _, _ := serve(t, openApp(t, version, appSource("hist"), Options{}), ServerOptions{})
 		for share, right := range map[float64]bool{0.05: true, 1e-9: false} {
 			run := quick
 			run.Stray = share
@@ -424,7 +427,7 @@ func TestOneElementMayStray(t *testing.T) {
 	const otherwise = "exact.compute_root()\nsum.compute_root()\nsum.update(0).reorder(x, r$y, r$x)\n"
 	everyVersion(t, func(t *testing.T, version string) {
 		source := filepath.Join("..", "..", "halide", "testdata", "rest_generator.cpp")
-		s, _ := serve(t, openApp(t, version, source, Options{}), ServerOptions{})
+		s, _, _ := serve(t, openApp(t, version, source, Options{}), ServerOptions{})
 		sch, err := schedule.Parse(otherwise)
 		if err != nil {
 			t.Fatal(err)
@@ -486,6 +489,20 @@ func TestScalarsKeepTheirValue(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
+		}
+	})
+}
+
+// A constraint says how large an input is where no estimate does, a default value what a scalar
+// is: the data are made of what the description says.
+func TestConstraintsAndDefaultsAreEstimates(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string) {
+		s, p, ref := serveGenerator(t, version, testGenerators, "promises", Options{}, ServerOptions{})
+		if in := ref.Inputs["input"]; !slices.Equal(in.Mins, []int64{0, 0, 0}) || !slices.Equal(in.Extents, []int64{66, 64, 3}) {
+			t.Errorf("the input lies in %v", in)
+		}
+		if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
+			t.Error(err)
 		}
 	})
 }
@@ -650,8 +667,10 @@ func TestOptionsReachTheEnvironment(t *testing.T) {
 	unrolled := BuildRequest{Schedule: schedule.Schedule{Directives: []schedule.Directive{
 		{Op: schedule.Unroll, Func: "output", Vars: []string{"y"}},
 	}}}
+	name, _, _ := strings.Cut(PermitUnroll, "=")
+	t.Setenv(name, "") // whoever runs the test may permit it
 	for _, env := range [][]string{nil, {PermitUnroll}} {
-		s, _ := serve(t, openApp(t, DefaultVersion, appSource("harris"), Options{Env: env}), ServerOptions{})
+		s, _, _ := serve(t, openApp(t, DefaultVersion, appSource("harris"), Options{Env: env}), ServerOptions{})
 		c, err := s.Build(t.Context(), unrolled)
 		var f *Failure
 		switch refused := errors.As(err, &f) && f.Status == "build_failed" && UnrollRefused(f.Message); {

@@ -377,9 +377,8 @@ type Candidate struct {
 	Check  time.Duration // zero where no check was asked for
 }
 
-// Build compiles a candidate and checks it if asked to; several may be built at
-// once. The error is a
-// *Failure or the context's.
+// Build compiles a candidate and checks it if asked to; several may be built at once. The error
+// is a *Failure or the context's.
 func (s *Server) Build(ctx context.Context, b BuildRequest) (*Candidate, error) {
 	id := s.id()
 	a, err := s.ask(ctx, request{Type: "build", ID: id, Directives: b.Schedule.Directives, Own: b.Own, OnlySpecial: b.OnlySpecial, Whole: b.Whole, BuildTime: b.Limit, Fault: b.Fault, Check: b.Check})
@@ -395,8 +394,8 @@ type Run struct {
 	Time    time.Duration // spent timing
 }
 
-// Run times the candidate and compares what it left in the outputs, while everything else of this server stands
-// still. It may be called again. The error is a *Failure or the context's.
+// Run times the candidate and compares what it left in the outputs, while everything else of
+// this server stands still. It may be called again. The error is a *Failure or the context's.
 func (c *Candidate) Run(ctx context.Context, p RunProtocol) (*Run, error) {
 	a, err := c.server.ask(ctx, request{Type: "run", ID: c.id, RunProtocol: &p})
 	if err != nil {

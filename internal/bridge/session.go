@@ -209,6 +209,7 @@ func (s *session) kill() {
 type GeneratorError struct {
 	Reason string
 	Words  string
+	Killed bool // by none of ours while it scheduled, as the system does where memory runs out
 }
 
 func (e *GeneratorError) Error() string {
