@@ -31,12 +31,12 @@ type benchRunCmd struct {
 	Layers     *int           `help:"Of applications scheduled layer by layer only those layers that occur most often (default: all)." placeholder:"N"`
 	MinRounds  *int           `help:"Rounds of a race at least (default: 10)." placeholder:"N"`
 	MaxRounds  *int           `help:"Rounds of a race at most (default: 30)." placeholder:"N"`
-	RaceTime   *time.Duration `help:"Time after which a race ends with the fewest rounds, and at twice that with five, or ten with disturbed ones (default: 1m)." placeholder:"TIME"`
+	RaceTime   *time.Duration `help:"Once this is over a race ends with --min-rounds; at twice this with five rounds that count, or ten in all (default: 1m)." placeholder:"TIME"`
 	Threads    *int           `help:"Threads of the pipelines (default: all processors)." placeholder:"N"`
 	Weights    string         `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
 	AppsDir    string         `help:"Folder of the applications." default:"apps" placeholder:"DIR"`
 	Halide     string         `help:"A Halide installation (default: PROTUNER_HALIDE, Halide_ROOT, the usual places)." placeholder:"DIR"`
-	Out        string         `short:"o" help:"Folder for the results; one that holds an unfinished run is gone on with." required:"" placeholder:"DIR"`
+	Out        string         `short:"o" help:"Folder for the results; an unfinished run in it is gone on with." required:"" placeholder:"DIR"`
 	JSON       bool           `name:"json" help:"Print the summary as JSON."`
 }
 
@@ -167,21 +167,27 @@ func showBench(ctx context.Context, run, against string, asJSON, markdown bool, 
 	if out == "" {
 		out = b.Dir
 	}
-	files, err := report.WriteBench(out, b, s)
+	// Printed first: where the folder cannot be written the tables are there still.
+	switch {
+	case asJSON:
+		err = report.BenchJSON(os.Stdout, b, s)
+	case markdown:
+		_, err = fmt.Print(report.BenchMarkdown(b, s))
+	default:
+		report.Bench(os.Stdout, b, s)
+	}
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case asJSON:
-		return s, report.BenchJSON(os.Stdout, b, s)
-	case markdown:
-		_, err := fmt.Print(report.BenchMarkdown(b, s))
-		return s, err
+	files, err := report.WriteBench(out, b, s)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the report's files: %w; `protuner bench report %s --out DIR` writes them elsewhere", err, run)
 	}
-	report.Bench(os.Stdout, b, s)
-	fmt.Fprintf(os.Stdout, "\nfiles:\n")
-	for _, f := range files {
-		fmt.Fprintf(os.Stdout, "  %s\n", f)
+	if !asJSON && !markdown {
+		fmt.Fprintf(os.Stdout, "\nfiles:\n")
+		for _, f := range files {
+			fmt.Fprintf(os.Stdout, "  %s\n", f)
+		}
 	}
 	return s, nil
 }

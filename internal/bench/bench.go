@@ -173,8 +173,12 @@ type Manifest struct {
 	Governor string  `json:"governor,omitempty"`
 	SMT      string  `json:"smt,omitempty"`
 	Halide   string  `json:"halide"`
-	Parts    []Part  `json:"parts"`   // that are to be raced, in order
-	Entries  []Entry `json:"entries"` // that are to be made of each
+	// HalideBuild tells apart libraries of one version; empty where the run is older than that.
+	HalideBuild string `json:"halide_build,omitempty"`
+	// WeightsHash is the SHA-256 of the file that Options.Weights names.
+	WeightsHash string  `json:"weights_sha256,omitempty"`
+	Parts       []Part  `json:"parts"`   // that are to be raced, in order
+	Entries     []Entry `json:"entries"` // that are to be made of each
 }
 
 // Part is an application, or one of those that it is made of.
@@ -198,7 +202,7 @@ func newManifest(o Options, h *bridge.Halide, ps []*part, methods []method, prof
 		Options: o, Profile: profile, Command: command, Program: tune.Program(), CPU: tune.CPUModel(),
 		Host:     fmt.Sprintf("%d processors", runtime.NumCPU()),
 		Governor: tune.Governor(),
-		SMT:      tune.SMT(), Halide: h.Version,
+		SMT:      tune.SMT(), Halide: h.Version, HalideBuild: h.Build,
 	}
 	for _, p := range ps {
 		m.Parts = append(m.Parts, Part{p.app, p.name, p.times, p.source})

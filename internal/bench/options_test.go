@@ -2,6 +2,9 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -226,7 +229,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 	if _, err := sameRun(first, Manifest{Options: o}, "out"); err == nil || !strings.Contains(err.Error(), "under other options (protuner bench run)") {
 		t.Errorf("got %v", err)
 	}
-	m := Manifest{Options: valid(), Command: "protuner bench run", Halide: "21.0.0", CPU: "one", Host: "2 processors", Program: "v1"}
+	m := Manifest{Options: valid(), Command: "protuner bench run", Halide: "21.0.0", HalideBuild: "12ab", CPU: "one", Host: "2 processors", Program: "v1"}
 	if first, err = json.Marshal(m); err != nil {
 		t.Fatal(err)
 	}
@@ -235,14 +238,25 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		t.Errorf("the same Halide elsewhere, another protuner: %v", err)
 	}
 	for want, change := range map[string]func(*Manifest){
-		"out holds a run under Halide 21.0.0, and this is 19.0.0; go on with that one (--halide DIR), or name another folder with --out": func(m *Manifest) { m.Halide = "19.0.0" },
-		"out holds a run on the CPU one, and this is two; go on there, or name another folder with --out":                                func(m *Manifest) { m.CPU = "two" },
-		"out holds a run on a machine of 2 processors, and this is 4 processors; go on there, or name another folder with --out":         func(m *Manifest) { m.Host, m.Options.Threads = "4 processors", 100 },
+		"out holds a run under Halide 21.0.0, and this is 19.0.0; go on with that one (--halide DIR), or name another folder with --out":          func(m *Manifest) { m.Halide = "19.0.0" },
+		"out holds a run under the build of Halide 12ab, and this is 34cd; go on with that one (--halide DIR), or name another folder with --out": func(m *Manifest) { m.HalideBuild = "34cd" },
+		"out holds a run on the CPU one, and this is two; go on there, or name another folder with --out":                                         func(m *Manifest) { m.CPU = "two" },
+		"out holds a run on a machine of 2 processors, and this is 4 processors; go on there, or name another folder with --out":                  func(m *Manifest) { m.Host, m.Options.Threads = "4 processors", 100 },
 	} {
 		now := m
 		change(&now)
 		if _, err := sameRun(first, now, "out"); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	m.Options.Weights, m.WeightsHash = "my.weights", "1a"
+	if first, err = json.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	for hash, want := range map[string]string{"1a": "", "2b": "out holds a run with the weights of my.weights as they were before that file changed; name another folder with --out"} {
+		m.WeightsHash = hash
+		if _, err := sameRun(first, m, "out"); (err != nil || want != "") && fmt.Sprint(err) != want {
+			t.Errorf("with weights %s: %v", hash, err)
 		}
 	}
 	m.Parts = []Part{{App: "hist", Times: 1, Source: "one"}}
@@ -258,4 +272,42 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 	if got := union([]string{"b", "a"}, []string{"c", "a", "a"}); !slices.Equal(got, []string{"b", "a", "c", "a"}) {
 		t.Errorf("together %q", got)
 	}
+}
+
+// TestSchedulersBesideEachOther: none waits for another's core or memory.
+func TestSchedulersBesideEachOther(t *testing.T) {
+	const whole = int64(6 << 30)
+	cores := runtime.NumCPU()
+	for _, c := range []struct {
+		threads int
+		free    int64
+		want    int
+	}{
+		{1, 100 * whole, 1}, {1000, int64(1000*cores) * whole, cores}, {1000, 0, cores}, {1000, whole, 1}, {1000, whole / 2, 1},
+	} {
+		if got := (Options{Threads: c.threads, PeerMemory: whole}).beside(c.free); got != c.want {
+			t.Errorf("%d threads, %d bytes free: %d at once, want %d", c.threads, c.free, got, c.want)
+		}
+	}
+	if free := availableMemory(); free < 1<<20 {
+		t.Errorf("%d bytes are free on a machine that runs this", free)
+	}
+}
+
+// TestOneRunHasAFolder: a second would remove what the first has built.
+func TestOneRunHasAFolder(t *testing.T) {
+	dir := t.TempDir()
+	release, err := hold(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var usage *UsageError
+	if _, err := hold(dir); !errors.As(err, &usage) || !strings.Contains(err.Error(), "another protuner is at the run in "+dir) {
+		t.Errorf("a second: %v", err)
+	}
+	release()
+	if release, err = hold(dir); err != nil {
+		t.Fatalf("once the first is over: %v", err)
+	}
+	release()
 }

@@ -208,6 +208,8 @@ func failure(err error) (measure.Status, string) {
 	case errors.As(err, &candidate):
 		status, _ := measure.StatusOf(candidate)
 		return status, candidate.Message // also of bad input, which is no Status: its words say all
+	case errors.As(err, &generator) && generator.Killed:
+		return measure.InfraFailed, "its scheduler was killed, as by a machine that has no memory left"
 	case errors.As(err, &shut) && errors.As(err, &generator):
 		return measure.BuildFailed, shut.what + ": " + generator.Line()
 	case errors.As(err, &generator):

@@ -2,16 +2,20 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -77,6 +81,11 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 		return &UsageError{err}
 	}
 	defer db.Close()
+	release, err := hold(o.Out)
+	if err != nil {
+		return err
+	}
+	defer release()
 	first, err := db.BeginBench(ctx, manifest)
 	if err != nil {
 		return err
@@ -110,6 +119,28 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	return db.EndBench(ctx)
 }
 
+// hold keeps other runs from a folder until it is released: each would remove what the other
+// has built. The lock is on the builds' folder, so that it leaves no file. The error is a
+// *UsageError where another run is there.
+func hold(dir string) (release func(), err error) {
+	builds := filepath.Join(dir, buildsFolder)
+	if err := os.MkdirAll(builds, 0o755); err != nil {
+		return nil, err
+	}
+	lock := flock.New(builds, flock.SetFlag(os.O_RDONLY))
+	held, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot lock %s: %w", builds, err)
+	case !held:
+		return nil, &UsageError{fmt.Errorf("another protuner is at the run in %s; wait for its end, or name another folder with --out", dir)}
+	}
+	return func() { lock.Close() }, nil
+}
+
+// buildsFolder holds what is raced.
+const buildsFolder = "builds"
+
 // plan is what is run, by which methods, and how it is to be repeated; the error is a
 // *UsageError where the options name what is not there.
 func (o Options) plan(profile, command string) ([]*part, []method, Manifest, error) {
@@ -128,12 +159,18 @@ func (o Options) plan(profile, command string) ([]*part, []method, Manifest, err
 	case err != nil:
 		return nil, nil, Manifest{}, &UsageError{err}
 	}
+	m := newManifest(o, h, ps, methods, profile, command)
 	if o.Weights != "" {
 		if _, err := tune.ReadWeights(h, o.Weights); err != nil {
 			return nil, nil, Manifest{}, &UsageError{err}
 		}
+		content, err := os.ReadFile(o.Weights)
+		if err != nil {
+			return nil, nil, Manifest{}, &UsageError{err}
+		}
+		m.WeightsHash = fmt.Sprintf("%x", sha256.Sum256(content))
 	}
-	return ps, methods, newManifest(o, h, ps, methods, profile, command), nil
+	return ps, methods, m, nil
 }
 
 // sameRun returns the manifest of the folder's run, and refuses one under other options,
@@ -147,12 +184,16 @@ func sameRun(first json.RawMessage, now Manifest, dir string) (Manifest, error) 
 	}
 	for _, x := range []struct{ what, had, now, mend string }{
 		{"under Halide", had.Halide, now.Halide, "go on with that one (--halide DIR)"},
+		{"under the build of Halide", cmp.Or(had.HalideBuild, now.HalideBuild), now.HalideBuild, "go on with that one (--halide DIR)"},
 		{"on the CPU", had.CPU, now.CPU, "go on there"},
 		{"on a machine of", had.Host, now.Host, "go on there"},
 	} {
 		if x.had != x.now {
 			return had, fmt.Errorf("%s holds a run %s %s, and this is %s; %s, or name another folder with --out", dir, x.what, x.had, x.now, x.mend)
 		}
+	}
+	if had.WeightsHash != "" && had.WeightsHash != now.WeightsHash && now.Options.Weights == had.Options.Weights {
+		return had, fmt.Errorf("%s holds a run with the weights of %s as they were before that file changed; name another folder with --out", dir, had.Options.Weights)
 	}
 	if changed := now.changed(had); len(changed) > 0 {
 		return had, fmt.Errorf("%s holds a run on %s as it was before its files changed; name another folder with --out", dir, changed[0])
@@ -280,7 +321,7 @@ func (r *runner) entry(p *part, method string, repeat int) (tunedb.BenchEntry, b
 
 // dir is the folder of an entry's build, library what is raced of it.
 func (r *runner) dir(p *part, method string, repeat int) string {
-	return filepath.Join(r.o.Out, "builds", p.app, p.name, fmt.Sprintf("%s-%d", folder(method), repeat))
+	return filepath.Join(r.o.Out, buildsFolder, p.app, p.name, fmt.Sprintf("%s-%d", folder(method), repeat))
 }
 
 // before are the folders of those on the parts of the application that come before.
@@ -305,11 +346,33 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// makeBeside makes what does not need the machine for itself: other schedulers, which
-// use one core each, as many at once as there are cores.
+// beside is how many schedulers that use one core each run at once: as many as have a core
+// for themselves and the memory that each may take, of what is free (bytes; 0: not known).
+func (o Options) beside(free int64) int {
+	n := min(o.Threads, runtime.NumCPU())
+	if free > 0 {
+		n = min(n, int(free/o.PeerMemory))
+	}
+	return max(n, 1)
+}
+
+// availableMemory is what Linux says can be had without swapping, in bytes; 0 where it does
+// not say.
+func availableMemory() int64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(text)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// makeBeside makes what does not need the machine for itself: other schedulers.
 func (r *runner) makeBeside(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(r.o.Threads)
+	group.SetLimit(r.o.beside(availableMemory()))
 	for _, p := range r.parts {
 		if r.raced[[2]string{p.app, p.name}] {
 			continue

@@ -3,9 +3,11 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
@@ -22,7 +24,8 @@ type Summary struct {
 	Means   []Mean   `json:"means"`   // by method
 	Floor   Mean     `json:"floor"`   // the sentinels: the same build against itself
 	Covered int      `json:"covered"` // apps whose sentinel's interval covers 1
-	// Missing says, in words, everything that was to be there and is not.
+	// Missing says, in words, everything that was to be there and is not; also seeds that
+	// failed, where others of their method have a time.
 	Missing []string `json:"missing"`
 }
 
@@ -47,15 +50,19 @@ type Cell struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Ratio is how many times as fast Against is, the median of the paired ratios with
 	// its 95% bootstrap interval; Minima is that of the fastest laps.
-	Ratio        *measure.Interval `json:"ratio,omitempty"`
-	Minima       float64           `json:"minima,omitempty"`
-	Inconclusive bool              `json:"inconclusive,omitempty"` // the two tell different winners
-	Took         float64           `json:"took"`                   // seconds until the builds were there
-	Cost         float64           `json:"cost,omitempty"`         // by the model, in milliseconds: the least of its seeds
-	Measured     int               `json:"measured,omitempty"`     // schedules timed on the way
-	Evaluations  int64             `json:"evaluations,omitempty"`
-	Roots        int               `json:"roots,omitempty"`
-	Greedy       int               `json:"greedy,omitempty"` // roots won by trees with greedy rollouts
+	Ratio *measure.Interval `json:"ratio,omitempty"`
+	// Pairs are the rounds that Ratio is from, of parts the fewest. From fewer than
+	// measure.FewestRounds its interval holds less than it claims.
+	Pairs        int     `json:"pairs,omitempty"`
+	Minima       float64 `json:"minima,omitempty"`
+	Inconclusive bool    `json:"inconclusive,omitempty"` // the two tell different winners
+	Failed       int     `json:"failed_seeds,omitempty"` // of parts those of each, added up
+	Took         float64 `json:"took_seconds"`           // until the builds were there
+	Cost         float64 `json:"cost_ms,omitempty"`      // by the model: the least of its seeds
+	Measured     int     `json:"measured,omitempty"`     // schedules timed on the way
+	Evaluations  int64   `json:"evaluations,omitempty"`
+	Roots        int     `json:"roots,omitempty"`
+	Greedy       int     `json:"greedy,omitempty"` // roots won by trees with greedy rollouts
 
 	draws []float64 // bootstrapped ratios
 }
@@ -124,6 +131,35 @@ type standing struct {
 	status  measure.Status
 	message string
 	note    string
+	failed  []measure.Status // of the seeds that failed, in their order
+	first   string           // the message of the first of these
+}
+
+// notRaced is what a method lacks on a part of which there is nothing to say yet.
+const notRaced = "not raced yet"
+
+// lacks says in words what a method of so many seeds has not on a part: a time, or the times
+// of some seeds. Empty where nothing failed and there is a time.
+func (st standing) lacks(seeds int) string {
+	switch {
+	case st.best > 0 && len(st.failed) > 0:
+		counts := map[measure.Status]int{}
+		for _, status := range st.failed {
+			counts[status]++
+		}
+		var kinds []string
+		for _, status := range slices.Sorted(maps.Keys(counts)) {
+			kinds = append(kinds, fmt.Sprintf("%s (%d)", status, counts[status]))
+		}
+		return fmt.Sprintf("%d of %d seeds failed: %s; the first: %s", len(st.failed), seeds, strings.Join(kinds, ", "), st.first)
+	case st.best > 0:
+		return ""
+	case st.status != measure.Invalid:
+		return fmt.Sprintf("%s: %s", st.status, st.message)
+	case st.message != "":
+		return "not raced: " + st.message
+	}
+	return notRaced
 }
 
 // standing adds to the cell what all seeds took, and gives besides the fastest the least
@@ -142,15 +178,21 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) (out standing, cost float64,
 		if row.Cost > 0 && (!known || row.Cost < cost) {
 			cost, known = row.Cost, true
 		}
-		all, failed := laps(s.race(p), e.Method, k)
+		all, lane := laps(s.race(p), e.Method, k)
 		status, message := row.Status, row.Message
-		if failed != nil {
-			status, message = cmp.Or(failed.Status, measure.Crashed), "in the race: "+failed.Failure
+		if lane != nil {
+			status, message = cmp.Or(lane.Status, measure.Crashed), "in the race: "+lane.Failure
 		}
 		best := measure.Fastest(all)
+		if best == 0 && status != measure.OK {
+			c.Failed++
+			if out.failed = append(out.failed, status); len(out.failed) == 1 {
+				out.first = message
+			}
+		}
 		switch {
 		case best > 0 && (out.best == 0 || best < out.best):
-			out = standing{laps: all, best: best, status: status, note: row.Note}
+			out.laps, out.best, out.status, out.message, out.note = all, best, status, "", row.Note
 		case out.best == 0 && status != measure.OK:
 			out.status, out.message = status, message
 		case out.best == 0 && out.status == measure.Invalid:
@@ -169,10 +211,12 @@ func (s *Stored) row(app string, sum *Summary) Row {
 		c := &r.Cells[i]
 		c.Method, c.Status = e.Method, measure.OK
 		total, whole := 0.0, true // the parts' costs, and whether each has one
+		var lacking []string      // by part
 		for _, p := range ps {
 			st, cost, known := s.standing(p, e, c)
 			total, whole = total+cost*float64(p.Times), whole && known
 			all[i] = append(all[i], st)
+			lacking = append(lacking, st.lacks(e.Repeats))
 			if st.note != "" {
 				c.Note = joined(c.Note, st.note)
 			}
@@ -186,15 +230,8 @@ func (s *Stored) row(app string, sum *Summary) Row {
 		}
 		if c.Status != measure.OK {
 			c.Seconds = 0
-			where := "not raced yet"
-			switch {
-			case c.Status != measure.Invalid:
-				where = fmt.Sprintf("%s: %s", c.Status, c.Message)
-			case c.Message != "":
-				where = "not raced: " + c.Message
-			}
-			sum.Missing = append(sum.Missing, fmt.Sprintf("%s by %s: %s", app, e.Method, where))
 		}
+		sum.Missing = append(sum.Missing, missing(ps, e.Method, lacking)...)
 		if whole {
 			c.Cost = total
 		}
@@ -219,6 +256,28 @@ func (s *Stored) row(app string, sum *Summary) Row {
 	return r
 }
 
+// missing says what a method lacks on an application: of each part that lacks something, but
+// once where all lack the same, as they do where the application does not compile, and once
+// of all that were not raced yet.
+func missing(ps []Part, method string, lacking []string) (lines []string) {
+	same := !slices.ContainsFunc(lacking, func(what string) bool { return what != lacking[0] })
+	for i, what := range lacking {
+		name := (&part{app: ps[i].App, name: ps[i].Name}).label()
+		switch {
+		case what == "":
+			continue
+		case what == notRaced:
+			name = ps[i].App
+		case same && len(ps) > 1:
+			name = fmt.Sprintf("%s (%d layers)", ps[i].App, len(ps))
+		}
+		if line := fmt.Sprintf("%s by %s: %s", name, method, what); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 func (s *Stored) rng(name string) *rand.Rand {
 	return tune.Stream(s.Manifest.Options.Seed, "bench/"+name)
 }
@@ -229,7 +288,11 @@ func (s *Stored) rng(name string) *rand.Rand {
 func (c *Cell) compare(rng *rand.Rand, ps []Part, mine, base []standing) {
 	var groups []group
 	for i, p := range ps {
-		groups = append(groups, group{float64(p.Times) * base[i].best.Seconds(), measure.PairedRatios(mine[i].laps, base[i].laps)})
+		ratios := measure.PairedRatios(mine[i].laps, base[i].laps)
+		if i == 0 || len(ratios) < c.Pairs {
+			c.Pairs = len(ratios)
+		}
+		groups = append(groups, group{float64(p.Times) * base[i].best.Seconds(), ratios})
 	}
 	c.Ratio, c.draws = weighed(rng, groups)
 }

@@ -88,12 +88,12 @@ const FarBehind = 1.25
 // wanted, so that a race on a machine that never rests ends.
 const disturbedFactor = 2
 
-// fewestRounds count in a race of slow participants: between the least and the greatest
+// FewestRounds count in a race of slow participants: between the least and the greatest
 // of five paired ratios their true median lies with 94%, and of fewer with less than
 // what an interval claims. Where rounds are thrown away it ends after lateRounds in all.
 const (
-	fewestRounds = 5
-	lateRounds   = 2 * fewestRounds
+	FewestRounds = 5
+	lateRounds   = 2 * FewestRounds
 )
 
 // dropSignificance is the p-value below which a participant that is behind is out.
@@ -120,7 +120,7 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		return d, err
 	}
 	for race.Rounds < o.MaxRounds && race.Rounds+race.Thrown < disturbedFactor*o.MaxRounds {
-		if time.Since(started) > 2*o.MaxTime && (race.Rounds >= fewestRounds || race.Rounds+race.Thrown >= lateRounds) {
+		if time.Since(started) > 2*o.MaxTime && (race.Rounds >= FewestRounds || race.Rounds+race.Thrown >= lateRounds) {
 			break
 		}
 		laps := make([]time.Duration, len(racers))
@@ -261,7 +261,7 @@ func (r *Race) NoiseFloor(rng *rand.Rand) Interval {
 // as the machine is disturbed. Where fewer than five rounds are quiet in both, too few for an
 // interval, all rounds have to do.
 func AgainstItself(laps, sentinel []time.Duration) []float64 {
-	if both := quietRatios(laps, sentinel); len(both) >= fewestRounds {
+	if both := quietRatios(laps, sentinel); len(both) >= FewestRounds {
 		return both
 	}
 	return PairedRatios(laps, sentinel)
@@ -282,7 +282,7 @@ func quietRatios(laps, sentinel []time.Duration) []float64 {
 
 // calm holds once there are rounds enough for a noise floor.
 func (r *Race) calm() bool {
-	return len(quietRatios(r.Lanes[0].Laps, r.Sentinel)) >= fewestRounds
+	return len(quietRatios(r.Lanes[0].Laps, r.Sentinel)) >= FewestRounds
 }
 
 func (r *Race) precise(rng *rand.Rand, halfWidth float64) bool {

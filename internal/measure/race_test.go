@@ -116,7 +116,7 @@ func TestRacesGoOnForTheNoiseFloor(t *testing.T) {
 		}
 		return 10 * ms, nil
 	}}, always(20*ms))
-	if race.Rounds+race.Thrown < 20+fewestRounds || !race.calm() {
+	if race.Rounds+race.Thrown < 20+FewestRounds || !race.calm() {
 		t.Errorf("%d rounds, %d thrown away, ratios %v", race.Rounds, race.Thrown, AgainstItself(race.Lanes[0].Laps, race.Sentinel))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,11 +122,31 @@ func ratio(i *measure.Interval) string {
 	return i.Text(2)
 }
 
+// fewMark stands after an interval that is from too few rounds; fewNote says so.
+const fewMark = "*"
+
+var fewNote = fmt.Sprintf("%s marks an interval from fewer than %d rounds, and a mean over one: it holds the true ratio less often than 95%%.", fewMark, measure.FewestRounds)
+
+// few says whether a cell's interval is from fewer rounds than one takes.
+func few(c bench.Cell) bool { return c.Ratio != nil && c.Pairs < measure.FewestRounds }
+
+// fewFloor says it of an application's noise floor.
+func fewFloor(r bench.Row) bool { return r.Floor != nil && r.Rounds < measure.FewestRounds }
+
+// meanRatio writes the geometric mean of the method at i.
+func meanRatio(s *bench.Summary, i int) string {
+	text := ratio(s.Means[i].Ratio)
+	if slices.ContainsFunc(s.Apps, func(r bench.Row) bool { return few(r.Cells[i]) }) {
+		text += fewMark
+	}
+	return text
+}
+
 func ratiosTable(s *bench.Summary) benchTable {
 	t := benchTable{
 		Title: "How many times as fast " + s.Against + " is",
 		About: "Median of the paired ratios with its 95% bootstrap interval; above 1 " + s.Against +
-			" is faster. The noise floor is the first method's build against itself in the same rounds. ? marks a comparison in which median and fastest laps tell different winners.",
+			" is faster. The noise floor is the first build raced, against itself in the same rounds. ? marks a comparison in which median and fastest laps tell different winners.",
 		Header: header(s, "application", "noise floor", "rounds"),
 	}
 	// Against itself everything is 1.
@@ -137,6 +158,9 @@ func ratiosTable(s *bench.Summary) benchTable {
 	}
 	drop := func(cells []string) []string { return append(cells[:base+1:base+1], cells[base+2:]...) }
 	t.Header = drop(t.Header)
+	if slices.ContainsFunc(s.Apps, fewFloor) || anyCell(s, func(c bench.Cell) bool { return few(c) && c.Method != s.Against }) {
+		t.About += " " + fewNote
+	}
 	for _, r := range s.Apps {
 		row := []string{appName(r)}
 		for _, c := range r.Cells {
@@ -146,7 +170,11 @@ func ratiosTable(s *bench.Summary) benchTable {
 				if c.Seconds > 0 {
 					text = "-"
 				}
-			} else if c.Inconclusive {
+			}
+			if few(c) {
+				text += fewMark
+			}
+			if c.Inconclusive {
 				text += "?"
 			}
 			row = append(row, text)
@@ -155,6 +183,9 @@ func ratiosTable(s *bench.Summary) benchTable {
 		if r.Floor != nil {
 			floor = r.Floor.Text(3)
 		}
+		if fewFloor(r) {
+			floor += fewMark
+		}
 		rounds := fmt.Sprint(r.Rounds)
 		if r.Thrown > 0 {
 			rounds += fmt.Sprintf(" (%d disturbed)", r.Thrown)
@@ -162,8 +193,8 @@ func ratiosTable(s *bench.Summary) benchTable {
 		t.Rows = append(t.Rows, drop(append(row, floor, rounds)))
 	}
 	row := []string{"geometric mean"}
-	for _, m := range s.Means {
-		text := ratio(m.Ratio)
+	for i, m := range s.Means {
+		text := meanRatio(s, i)
 		if m.Ratio != nil {
 			text += fmt.Sprintf(" of %d", m.Apps)
 		}
@@ -172,6 +203,9 @@ func ratiosTable(s *bench.Summary) benchTable {
 	floor := "-"
 	if s.Floor.Ratio != nil {
 		floor = s.Floor.Ratio.Text(3)
+	}
+	if slices.ContainsFunc(s.Apps, fewFloor) {
+		floor += fewMark
 	}
 	t.Rows = append(t.Rows, drop(append(row, floor, fmt.Sprintf("%d of %d cover 1", s.Covered, s.Floor.Apps))))
 	return t

@@ -2,10 +2,12 @@ package report
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +99,7 @@ func TestBenchTables(t *testing.T) {
 		case "headline":
 			out.WriteString(strings.Join(headline(s), "\n") + "\n")
 		case "compare":
-			// Against itself with one schedule half as fast.
+			// Against itself with one schedule half as fast, and one that did not crash.
 			slower := benchSample()
 			for i, l := range slower.Races[0].Lanes {
 				for k := range l.Laps {
@@ -106,6 +108,7 @@ func TestBenchTables(t *testing.T) {
 					}
 				}
 			}
+			slower.Races[2].Lanes[2].Failure = ""
 			c, compareErr := bench.Compare(slower, b)
 			if err = compareErr; err == nil {
 				BenchComparison(&out, c)
@@ -120,6 +123,39 @@ func TestBenchTables(t *testing.T) {
 	})
 }
 
+// A verdict is of B, and says where the difference may be none of the schedule's.
+func TestVerdictsOfTwoRuns(t *testing.T) {
+	const unlikely, likely = 0.001, 0.5
+	for want, p := range map[string]bench.Pair{
+		"faster":                                {Ratio: measure.Interval{Value: 1.5}, Adjusted: unlikely},
+		"slower":                                {Ratio: measure.Interval{Value: 0.62}, Adjusted: unlikely},
+		"faster, within the drift":              {Ratio: measure.Interval{Value: 1.05}, Adjusted: unlikely, WithinDrift: true},
+		"slower, the same schedule":             {Ratio: measure.Interval{Value: 0.9}, Adjusted: unlikely, Same: true},
+		"no difference seen":                    {Ratio: measure.Interval{Value: 1.05}, Adjusted: likely, WithinDrift: true},
+		"no difference seen, the same schedule": {Ratio: measure.Interval{Value: 1.05}, Adjusted: likely, Same: true},
+	} {
+		if got := said(p); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// The machine alone is named only where nothing else differs that changes times.
+func TestDriftSaysWhatItIsOf(t *testing.T) {
+	for want, c := range map[string]bench.Comparison{
+		"drift: where both have the same schedule B is 1.00 [0.99, 1.02] times as fast in geometric mean of 3, which is what the machine alone changed": {
+			Drift: bench.Mean{Apps: 3, Ratio: &measure.Interval{Value: 1, Low: 0.99, High: 1.02}},
+		},
+		"drift: where both have the same schedule B is 0.90 [0.88, 0.91] times as fast in geometric mean of 2, which is what the machine changed together with another Halide, other files of net; its interval excludes 1, so a difference within it need not be the schedule's": {
+			Drift: bench.Mean{Apps: 2, Ratio: &measure.Interval{Value: 0.9, Low: 0.88, High: 0.91}}, DriftOf: []string{"another Halide", "other files of net"},
+		},
+	} {
+		if got := drift(&c); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // A cell without a time says in a word or two why.
 func TestCellsSayWhyThereIsNoTime(t *testing.T) {
 	for want, c := range map[string]bench.Cell{
@@ -132,6 +168,94 @@ func TestCellsSayWhyThereIsNoTime(t *testing.T) {
 		if got := short(c); got != want {
 			t.Errorf("%+v: %s, want %s", c, got, want)
 		}
+	}
+}
+
+// Intervals from too few rounds are marked, with what is made of them, and where there are
+// some there is a line that says so. Of an application of layers the worst layer counts.
+func TestIntervalsFromFewRoundsAreMarked(t *testing.T) {
+	b := benchSample()
+	cutTo := func(race, rounds int) {
+		fit := func(laps []time.Duration) []time.Duration {
+			for len(laps) < rounds {
+				laps = append(laps, laps[len(laps)-1])
+			}
+			return laps[:rounds]
+		}
+		r := &b.Races[race]
+		r.Rounds, r.Sentinel = rounds, fit(r.Sentinel)
+		for i := range r.Lanes {
+			r.Lanes[i].Laps = fit(r.Lanes[i].Laps)
+		}
+	}
+	for race := range b.Races {
+		cutTo(race, 5)
+	}
+	const line = "* marks an interval from fewer than 5 rounds"
+	for _, c := range []struct {
+		rounds int // of one of the layers
+		want   []string
+	}{
+		{5, nil},
+		{4, []string{"net (2 layers): beam", "net (2 layers): noise floor", "geometric mean: beam", "geometric mean: noise floor"}},
+	} {
+		cutTo(1, c.rounds)
+		s, err := b.Summarise("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := ratiosTable(s)
+		var got []string
+		for _, row := range table.Rows {
+			for k, cell := range row {
+				if strings.Contains(cell, "]*") {
+					got = append(got, row[0]+": "+table.Header[k])
+				}
+			}
+		}
+		if !slices.Equal(got, c.want) || strings.Contains(table.About, line) != (c.want != nil) {
+			t.Errorf("%d rounds: marked are %q; %s", c.rounds, got, table.About)
+		}
+		said := strings.Join(headline(s), "\n")
+		if marked := c.want != nil; strings.Contains(said, "]* times as fast as beam") != marked || strings.Contains(said, line) != marked ||
+			!strings.Contains(said, "] times as fast as expert") {
+			t.Errorf("%d rounds: %s", c.rounds, said)
+		}
+	}
+}
+
+// The table for programs says what its ratios are against, and has the means.
+func TestBenchCSVHasTheMeans(t *testing.T) {
+	s, err := benchSample().Summarise("expert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := BenchCSV(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&text).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	var means []string
+	for _, row := range rows[1:] {
+		if row[column("against")] != "expert" {
+			t.Errorf("against %q: %q", row[column("against")], row)
+		}
+		if app := row[column("application")]; strings.HasPrefix(app, "geometric mean") {
+			means = append(means, strings.Join([]string{app, row[column("method")], row[column("ratio")], row[column("high")], row[column("floor")], row[column("floor_high")]}, " "))
+		}
+	}
+	ours, floor := s.Means[0].Ratio, s.Floor.Ratio
+	want := []string{
+		"geometric mean of 1 ours " + number(ours.Value) + " " + number(ours.High) + "  ",
+		"geometric mean of 1 expert 1 1  ",
+		"geometric mean of 2    " + number(floor.Value) + " " + number(floor.High),
+	}
+	if !slices.Equal(means, want) {
+		t.Errorf("means %q, want %q", means, want)
 	}
 }
 
@@ -160,6 +284,11 @@ func TestBenchFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, want := range []string{`"took_seconds": 120,`, `"cost_ms": 2,`, `"failed_seeds": 2,`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("report.json has no %s", want)
+		}
+	}
 	var back benchJSON
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
@@ -179,7 +308,7 @@ func TestBenchFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<svg", "out of memory", "alpha by beam: out_of_memory", "<td>geometric mean</td>", "protuner bench run --apps"} {
+	for _, want := range []string{"<svg", "out of memory", "alpha by beam: out_of_memory", "net (2 layers) by ours: 1 of 2 seeds failed: wrong_output (1)", "<td>geometric mean</td>", "protuner bench run --apps"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q", want)
 		}

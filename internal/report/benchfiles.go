@@ -3,9 +3,11 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/protuner/protuner/internal/bench"
@@ -27,21 +29,39 @@ func bounds(i *measure.Interval) []string {
 	return []string{number(i.Value), number(i.Low), number(i.High)}
 }
 
-// BenchCSV writes a row for each application and method.
+// BenchCSV writes a row for each application and method, then one for each method's geometric
+// mean and one for the noise floor's.
 func BenchCSV(w io.Writer, s *bench.Summary) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"application", "parts", "method", "status", "seconds", "ratio", "low", "high", "minima", "inconclusive",
-		"took_seconds", "cost_ms", "evaluations", "roots", "greedy_roots", "measured", "floor", "floor_low", "floor_high", "rounds", "thrown", "message"}}
+	header := []string{"application", "parts", "method", "status", "seconds", "against", "ratio", "low", "high", "pairs", "minima", "inconclusive",
+		"took_seconds", "cost_ms", "evaluations", "roots", "greedy_roots", "measured", "floor", "floor_low", "floor_high", "rounds", "thrown", "failed_seeds", "message"}
+	rows := [][]string{header}
 	for _, r := range s.Apps {
 		for _, c := range r.Cells {
-			row := []string{r.App, strconv.Itoa(r.Parts), c.Method, c.Status.String(), number(c.Seconds)}
+			row := []string{r.App, strconv.Itoa(r.Parts), c.Method, c.Status.String(), number(c.Seconds), s.Against}
 			row = append(row, bounds(c.Ratio)...)
-			row = append(row, number(c.Minima), strconv.FormatBool(c.Inconclusive), number(c.Took), number(c.Cost),
+			row = append(row, strconv.Itoa(c.Pairs), number(c.Minima), strconv.FormatBool(c.Inconclusive), number(c.Took), number(c.Cost),
 				strconv.FormatInt(c.Evaluations, 10), strconv.Itoa(c.Roots), strconv.Itoa(c.Greedy), strconv.Itoa(c.Measured))
 			row = append(row, bounds(r.Floor)...)
-			rows = append(rows, append(row, strconv.Itoa(r.Rounds), strconv.Itoa(r.Thrown), joinNotes(c)))
+			rows = append(rows, append(row, strconv.Itoa(r.Rounds), strconv.Itoa(r.Thrown), strconv.Itoa(c.Failed), joinNotes(c)))
 		}
 	}
+	mean := func(m bench.Mean, column string) {
+		if m.Ratio == nil {
+			return
+		}
+		row := make([]string, len(header))
+		set := func(first string, cells ...string) { copy(row[slices.Index(header, first):], cells) }
+		set("application", fmt.Sprintf("geometric mean of %d", m.Apps))
+		set("method", m.Method)
+		set("against", s.Against)
+		set(column, bounds(m.Ratio)...)
+		rows = append(rows, row)
+	}
+	for _, m := range s.Means {
+		mean(m, "ratio")
+	}
+	mean(s.Floor, "floor")
 	return out.WriteAll(rows)
 }
 

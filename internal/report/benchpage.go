@@ -48,11 +48,17 @@ func BenchPage(w io.Writer, b *bench.Stored, s *bench.Summary, plots []*benchPlo
 // headline says the comparison's result in sentences.
 func headline(s *bench.Summary) []string {
 	var out []string
-	for _, m := range s.Means {
+	marked := false
+	for i, m := range s.Means {
 		if m.Method == s.Against || m.Ratio == nil {
 			continue
 		}
-		out = append(out, s.Against+" is "+ratio(m.Ratio)+" times as fast as "+m.Method+" in geometric mean over "+plural(m.Apps)+".")
+		text := meanRatio(s, i)
+		marked = marked || strings.HasSuffix(text, fewMark)
+		out = append(out, s.Against+" is "+text+" times as fast as "+m.Method+" in geometric mean over "+plural(m.Apps)+".")
+	}
+	if marked {
+		out = append(out, fewNote)
 	}
 	return out
 }

@@ -97,6 +97,33 @@ func TestFinishedRunsAreTold(t *testing.T) {
 	}
 }
 
+// Where the Generator's own schedule beat the search's best that is said, and so is what few
+// rounds are worth.
+func TestKeptSchedulesAreTold(t *testing.T) {
+	const hint = "Fewer than 10 rounds counted"
+	var plain, kept bytes.Buffer
+	r := sample()
+	Tuned(&plain, r)
+	if text := plain.String() + Markdown(r); strings.Contains(text, hint) || strings.Contains(text, "as it stands") || !strings.Contains(text, "\n## Schedule\n") {
+		t.Errorf("of 12 rounds that the search's best won:\n%s", text)
+	}
+	r.Kept, r.Rounds = true, 5
+	Tuned(&kept, r)
+	const stands, itself = "the Generator's own schedule as it stands", "noise floor: the search's best against itself"
+	// A terminal's table is too narrow for the second.
+	for _, want := range []string{stands, "noise floor: the search's best against", "5 interleaved rounds", hint} {
+		if !strings.Contains(kept.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &kept)
+		}
+	}
+	md := Markdown(r)
+	for _, want := range []string{stands, itself, "\n## The search's best, which the Generator's own schedule beat\n"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("%q is not in\n%s", want, md)
+		}
+	}
+}
+
 // Without baselines there is nothing to race.
 func TestRunsWithoutARaceAreTold(t *testing.T) {
 	r := sample()

@@ -59,7 +59,7 @@ const remarks = 5
 // raceTable has a row for the winner and one for each baseline.
 func raceTable(r *tune.Report) table.Writer {
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"schedule", "fastest", "protuner is faster by", "ratio of minima", ""})
+	t.AppendHeader(table.Row{"schedule", "fastest", "times as fast as it", "ratio of minima", ""})
 	winner := ""
 	if r.Kept {
 		winner = "the Generator's own schedule as it stands"
@@ -170,7 +170,7 @@ func Tuned(w io.Writer, r *tune.Report) {
 	if r.NoiseFloor != nil {
 		t := raceTable(r)
 		t.SetStyle(table.StyleLight)
-		t.SetColumnConfigs([]table.ColumnConfig{{Number: remarks, WidthMax: 44}})
+		t.SetColumnConfigs([]table.ColumnConfig{{Number: remarks, WidthMax: 46}})
 		fmt.Fprintf(w, "\nFinal race: ahead-of-time builds in fresh processes, %d interleaved rounds (%d thrown away as disturbed),\n"+
 			"median of paired ratios with its 95%% interval\n%s\n", r.Rounds, r.Thrown, t.Render())
 		if r.Rounds < wantRounds {
