@@ -187,20 +187,6 @@ func TestBadUsage(t *testing.T) {
 	}
 }
 
-// A tolerance that is given holds for every element; without one the protocol's stay.
-func TestToleranceIsSet(t *testing.T) {
-	plain := tune.Defaults().Protocol
-	given := plain
-	given.IntegerEvery = 2
-	for tolerance, want := range map[int64]measure.Protocol{0: plain, 2: given} {
-		o := tune.Defaults()
-		workFlags{IntTolerance: tolerance, Memory: 8192}.set(&o)
-		if o.Protocol != want || o.CandidateMemory != 8<<30 {
-			t.Errorf("--int-tolerance %d: %+v", tolerance, o.Protocol)
-		}
-	}
-}
-
 // TestBadGenerators needs a Halide to find out.
 func TestBadGenerators(t *testing.T) {
 	if testing.Short() {
@@ -377,7 +363,7 @@ func TestTunesWhatOverflows(t *testing.T) {
 		t.Skip("tunes with a real Halide")
 	}
 	dir := t.TempDir()
-	args := []string{"tune", many, "-g", "rounded", "--search", "evolve", "--trials", "8", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "none", "--db", "r.db"}
+	args := []string{"tune", many, "-g", "rounded", "--search", "evolve", "--trials", "8", "--budget", "3m", "--json", "--seeds", "none", "--baseline", "none", "--db", "r.db"}
 	first := execute(t, dir, args...)
 	r := tuned(t, first)
 	if !strings.Contains(first.words, "--input input=random:0:12)") || r.Measured == 0 || len(r.Failures) > 0 {
@@ -421,7 +407,7 @@ func TestTunesFactoredReductions(t *testing.T) {
 	}
 	dir := t.TempDir()
 	softmax := source("apps/softmax/softmax_generator.cpp")
-	args := []string{"tune", softmax, "--search", "evolve", "--trials", "6", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "none"}
+	args := []string{"tune", softmax, "--search", "evolve", "--trials", "6", "--budget", "3m", "--json", "--seeds", "none", "--baseline", "none"}
 	factored := func(db string) int {
 		o := execute(t, dir, "export", softmax, "--db", db, "--top", "6", "-o", db+".out", "--format", "text")
 		if o.code != exitDone {
@@ -490,7 +476,7 @@ func TestTunesForOtherTargets(t *testing.T) {
 	const least = "least=9007199254740993" // no float has it
 	target := "target=host-no_runtime-c_plus_plus_name_mangling-user_context-no_asserts-no_bounds_query-profile"
 	args := []string{"tune", source("halide/testdata/targets_generator.cpp"), "-g", "sized", target, "--input", least, "-f", "ours::sized", "-o", "out",
-		"--search", "evolve", "--trials", "4", "--budget", "1m", "--json", "--seeds", "none", "--baseline", "own"}
+		"--search", "evolve", "--trials", "4", "--budget", "3m", "--json", "--seeds", "none", "--baseline", "own"}
 	o := execute(t, dir, args...)
 	r := tuned(t, o)
 	if r.Measured == 0 || len(r.Failures) > 0 || r.Final == 0 || len(r.Baselines) != 1 || r.Baselines[0].Verdict == nil {

@@ -32,11 +32,11 @@ type cli struct {
 	Optimize optimizeCmd `cmd:"" help:"Find the best configuration of any program."`
 	Show     showCmd     `cmd:"" help:"Show what was found."`
 	Export   exportCmd   `cmd:"" help:"Write a found schedule as .schedule.h or text."`
-	Check    checkCmd    `cmd:"" help:"Say whether a schedule is still of what a Generator computes, and right."`
+	Check    checkCmd    `cmd:"" help:"Check that a schedule still fits its Generator and computes the right result."`
 	DB       dbCmd       `cmd:"" name:"db" help:"Exchange measurements as JSON lines."`
 	Features featuresCmd `cmd:"" help:"Print the features of a schedule, or write them as .featurization."`
 	Predict  predictCmd  `cmd:"" help:"Predict the cost of a schedule and say what it comes from."`
-	Explain  explainCmd  `cmd:"" help:"Say whether a schedule is in the space and what the model thinks of it."`
+	Explain  explainCmd  `cmd:"" help:"Say whether tune could find a schedule, and what the model thinks of it."`
 	Doctor   doctorCmd   `cmd:"" help:"Say what is installed, what is missing and how to get it."`
 }
 
@@ -44,10 +44,10 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-func run(args []string) (code int) {
-	var c cli
-	exited, tuned := -1, tune.Defaults()
-	parser, err := kong.New(&c, kong.Name("protuner"),
+// newParser reads command lines into c.
+func newParser(c *cli, options ...kong.Option) *kong.Kong {
+	tuned := tune.Defaults()
+	parser, err := kong.New(c, append(options, kong.Name("protuner"),
 		kong.Description("Finds fast schedules for Halide pipelines: search, measurement and checked results."),
 		kong.Vars{
 			"profiles":   strings.Join(bench.ProfileNames(), ", "),
@@ -55,11 +55,17 @@ func run(args []string) (code int) {
 			"seeds":      strings.Join(tuned.Seeds, ","),
 			"baselines":  strings.Join(tuned.Baselines, ","),
 		},
-		kong.UsageOnError(), kong.Exit(func(code int) { exited = code }))
+		kong.UsageOnError())...)
 	if err != nil {
 		panic(err) // the command's own description is wrong
 	}
-	k, err := parser.Parse(args)
+	return parser
+}
+
+func run(args []string) (code int) {
+	var c cli
+	exited := -1
+	k, err := newParser(&c, kong.Exit(func(code int) { exited = code })).Parse(args)
 	if exited >= 0 { // --help
 		return exited
 	}

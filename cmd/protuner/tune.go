@@ -68,8 +68,8 @@ type tuneCmd struct {
 	Specialize     bool          `help:"Also try schedules with a second version for exactly the estimated sizes; other sizes are computed too, but may be slower than without." default:"true" negatable:""`
 	Polish         bool          `help:"Also optimise the numbers of the fastest schedule by Bayesian optimisation, late in the budget." default:"true" negatable:""`
 	Weights        string        `help:"The cost model's .weights file (default: the weights in Halide's Adams2019 plugin)." placeholder:"FILE"`
-	Budget         time.Duration `help:"Time for proposing and measuring schedules." default:"5m"`
-	Trials         int           `help:"Most schedules to measure, those of earlier runs counted; 0 for no bound." placeholder:"N"`
+	Budget         time.Duration `help:"Time for proposing and measuring schedules; compiling the Generator before it and the races after it are not in it." default:"5m"`
+	Trials         int           `help:"Measure at most so many schedules, those of earlier runs counted (default: no bound)." placeholder:"N"`
 	Seed           int64         `help:"Seed of everything random." default:"1"`
 	DB             string        `name:"db" help:"Database of all measurements." default:"protuner.db" placeholder:"FILE"`
 	Out            string        `short:"o" help:"Folder for the winner's library, header, .schedule.h, registration and report." placeholder:"DIR"`
@@ -83,11 +83,11 @@ type tuneCmd struct {
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }
 
-func (c *tuneCmd) Run(g *globals) error {
+func (c *tuneCmd) options() (tune.Options, error) {
 	o := tune.Defaults()
 	var err error
-	if o.Generator, err = c.options(); err != nil {
-		return err
+	if o.Generator, err = c.generatorFlags.options(); err != nil {
+		return o, err
 	}
 	o.Search, o.Budget, o.Trials, o.Seed, o.DB = c.Search, c.Budget, c.Trials, c.Seed, c.DB
 	o.Weights, o.Unmeasured, o.Restructure, o.Specialize, o.Polish = c.Weights, !c.Measure, c.Restructure, c.Specialize, c.Polish
@@ -96,7 +96,15 @@ func (c *tuneCmd) Run(g *globals) error {
 	o.BaselineLimits = bridge.Limits{Time: c.BaselineTime, Memory: c.BaselineMemory << 20}
 	o.Seeds, o.Baselines = chosen(c.Seeds), chosen(c.Baseline)
 	if o.Weights != "" && slices.Contains(search.Names(), o.Search) {
-		return badInputf("--weights %s: the search %s does not ask the cost model; leave them out, or choose another --search", o.Weights, o.Search)
+		return o, badInputf("--weights %s: the search %s does not ask the cost model; leave them out, or choose another --search", o.Weights, o.Search)
+	}
+	return o, nil
+}
+
+func (c *tuneCmd) Run(g *globals) error {
+	o, err := c.options()
+	if err != nil {
+		return err
 	}
 	screen := report.NewProgress(os.Stderr)
 	r, err := tune.Run(g.ctx, o, screen.Events(), g.stopping())

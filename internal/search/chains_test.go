@@ -199,12 +199,17 @@ func TestPrototypesApart(t *testing.T) {
 		origin string
 		root   bool
 	}{{"prototype:strips-32-apart-few", true}, {"prototype:strips-32-light", false}} {
-		trace := prototype(t, sp, want.origin).Trace()
+		trace, computed, atRoot := prototype(t, sp, want.origin).Trace(), 0, 0
 		for _, d := range trace {
-			if d.Kind == space.Compute && slices.Contains(shared, d.Func) && d.Compute.Equal(space.Root) != want.root {
-				t.Errorf("%s:\n%s", want.origin, sp.FormatTrace(trace))
-				break
+			if d.Kind == space.Compute && slices.Contains(shared, d.Func) {
+				computed++
+				if d.Compute.Equal(space.Root) {
+					atRoot++
+				}
 			}
+		}
+		if computed != len(shared) || want.root && atRoot != computed || !want.root && atRoot > 0 {
+			t.Errorf("%s: of %d %d are computed, %d at root:\n%s", want.origin, len(shared), computed, atRoot, sp.FormatTrace(trace))
 		}
 	}
 	// A blur's rows are three taps of its columns, which come in three of it.

@@ -24,6 +24,19 @@ func stateOf(t *testing.T, sp *Space, text string) *State {
 	return s
 }
 
+// stands wants a state whose trace reads back as the same state, and whose schedule is valid.
+func stands(t *testing.T, s *State) {
+	t.Helper()
+	sp := s.Space()
+	trace := sp.FormatTrace(s.Trace())
+	if again := stateOf(t, sp, trace); again.Key() != s.Key() {
+		t.Errorf("%sreads back as\n%s", trace, sp.FormatTrace(again.Trace()))
+	}
+	if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
+		t.Error(err)
+	}
+}
+
 // directivesOf are the directives of one stage, without its name, a line each.
 func directivesOf(s *State, stage string) string {
 	var out strings.Builder

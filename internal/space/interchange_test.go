@@ -32,12 +32,7 @@ scattered compute output [64,4] vector x
 			"shifted block y 2\nshifted interchange\n": "reorder(xi, yi, x, y, k$x)",
 		} {
 			s := stateOf(t, sp, text+said)
-			if again := stateOf(t, sp, sp.FormatTrace(s.Trace())); again.Key() != s.Key() {
-				t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
-			}
-			if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
-				t.Error(err)
-			}
+			stands(t, s)
 			if got := directivesOf(s, "shifted.update(0)"); !strings.Contains(got, want) {
 				t.Errorf("%q: no %s in\n%s", said, want, got)
 			}

@@ -86,12 +86,7 @@ func TestUnrolledTerms(t *testing.T) {
 		"sum terms 9\nsum interchange\n": {"reorder(ci, c, x, yi, n, r$x, r$y, r$z"},
 	} {
 		s := stateOf(t, sp, text+said+"relu sized\n")
-		if again := stateOf(t, sp, sp.FormatTrace(s.Trace())); again.Key() != s.Key() {
-			t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
-		}
-		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
-			t.Error(err)
-		}
+		stands(t, s)
 		got := directivesOf(s, "sum.update(0)")
 		for _, w := range want {
 			if !strings.Contains(got, w) {

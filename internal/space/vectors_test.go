@@ -99,12 +99,7 @@ func TestVectorsOfSums(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "dots.h21"), o)
 	update := func(said string) string {
 		s := stateOf(t, sp, "output compute root vector x\noutput tasks [128,8]\nby_bytes compute output [128,1] vector x\n"+said)
-		if again := stateOf(t, sp, sp.FormatTrace(s.Trace())); again.Key() != s.Key() {
-			t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
-		}
-		if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
-			t.Error(err)
-		}
+		stands(t, s)
 		return directivesOf(s, "by_bytes.update(0)")
 	}
 	check := func(said string, wants ...string) {
@@ -147,12 +142,7 @@ func TestAcross(t *testing.T) {
 	sp := newSpace(t, pipelinetest.Described(t, "softmax.h21"), Defaults(2))
 	said := "total compute root vector y\ntotal across 8\n"
 	s := stateOf(t, sp, said)
-	if again := stateOf(t, sp, sp.FormatTrace(s.Trace())); again.Key() != s.Key() {
-		t.Errorf("read back it is\n%s", sp.FormatTrace(again.Trace()))
-	}
-	if err := s.Schedule().Check(sp.Pipeline().Binding()); err != nil {
-		t.Error(err)
-	}
+	stands(t, s)
 	got := directivesOf(s, "total.update(0)")
 	for _, want := range []string{"split(r$x, r$x, r$xi, 8, guard_with_if)\n", "reorder(r$xi, ", "atomic()\nvectorize(r$xi)\n"} {
 		if !strings.Contains(got, want) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -172,19 +171,11 @@ func TestChoosingFails(t *testing.T) {
 // and is there for the strategy that goes on.
 func TestTreesShareTheDatabase(t *testing.T) {
 	sp, found := solutions(t, 3)
-	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := database(t)
 	clock := newClock(found, 3, 0, 1)
 	run := func() (*tuner, *RootTimer) {
-		r, err := db.Begin(t.Context(), tunedb.Workload{Generator: "harris"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		u := &tuner{
-			o: valid(), spaces: []*space.Space{sp}, recorder: r, ref: &bridge.Reference{},
+			o: valid(), spaces: []*space.Space{sp}, recorder: begin(t, db, tunedb.Workload{Generator: "harris"}), ref: &bridge.Reference{},
 			report: &Report{Failures: map[measure.Status]int{}},
 		}
 		real, err := u.rootTimer(t.Context())

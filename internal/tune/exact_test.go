@@ -1,6 +1,8 @@
 package tune
 
 import (
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -12,9 +14,18 @@ import (
 	"github.com/protuner/protuner/internal/space/spacetest"
 )
 
-// served is a tuner of a Generator on two cores, whose reference is computed.
+// defaultHalide is the installation that `make` unpacked, whatever the environment names.
+func defaultHalide() string { return filepath.Join(bridge.DataDir(), "halide", bridge.DefaultVersion) }
+
+// served is a tuner of a Generator on two cores, whose reference is computed. On x86-64 its
+// target is that of the golden descriptions: what is drawn of the space differs with a
+// machine's vectors.
 func served(t *testing.T, g bridge.Options) *tuner {
 	t.Helper()
+	g.HalideDir = defaultHalide()
+	if runtime.GOARCH == "amd64" {
+		g.Params = append(g.Params, bridge.Param{Name: "target", Value: "x86-64-linux-avx-avx2-f16c-fma-sse41"})
+	}
 	o := Defaults()
 	o.Threads, o.Generator = 2, g
 	tu := &tuner{o: o, stood: map[uint64]bool{}}
@@ -40,10 +51,7 @@ func TestFactoredSumsAreRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(tu.spaces) != 3 {
-		if strings.HasPrefix(tu.pipe.Halide, "19.") {
-			t.Skipf("Halide %s has no space of factored sums", tu.pipe.Halide)
-		}
-		t.Fatalf("%d spaces with Halide %s", len(tu.spaces), tu.pipe.Halide)
+		t.Fatalf("%d spaces", len(tu.spaces))
 	}
 	factored := tu.spaces[2]
 	structure := schedule.Schedule{Directives: factored.Structure()}.String()
@@ -52,10 +60,17 @@ func TestFactoredSumsAreRight(t *testing.T) {
 			t.Fatalf("without %s:\n%s", want, structure)
 		}
 	}
-	s := drawn(factored, 1).Schedule() // it has the loops over parts in another order
-	b := bridge.BuildRequest{Schedule: s}
-	if err := measure.CheckOnce(t.Context(), tu.server, b, tu.handedOut, 2); err == nil {
-		t.Error("not one byte differs: this shows nothing")
+	// Whether any byte differs depends on the draw.
+	var s schedule.Schedule
+	var b bridge.BuildRequest
+	status := measure.OK
+	for seed := int64(1); seed <= 8 && status != measure.WrongOutput; seed++ {
+		s = drawn(factored, seed).Schedule()
+		b = bridge.BuildRequest{Schedule: s}
+		status, _ = measure.StatusOf(measure.CheckOnce(t.Context(), tu.server, b, tu.handedOut, 2))
+	}
+	if status != measure.WrongOutput {
+		t.Fatal("not one byte differs: this shows nothing")
 	}
 	if err := measure.CheckOnce(t.Context(), tu.server, b, tu.o.Protocol, 2); err != nil {
 		t.Errorf("screening leaves it out: %v", err)

@@ -29,23 +29,43 @@ func (l *lapsUntil) Lap(context.Context, bridge.RunProtocol) (time.Duration, err
 	return time.Millisecond, nil
 }
 
-// recorder stores in a database of the test's own, in which these schedules worked.
-func recorder(t *testing.T, worked ...schedule.Schedule) (*tunedb.DB, *tunedb.Recorder) {
+// database is one of the test's own.
+func database(t *testing.T) *tunedb.DB {
 	t.Helper()
 	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	r, err := db.Begin(t.Context(), tunedb.Workload{Algorithm: "a", Generator: "g"}, nil)
+	return db
+}
+
+// begin begins a run on a workload.
+func begin(t *testing.T, db *tunedb.DB, w tunedb.Workload) *tunedb.Recorder {
+	t.Helper()
+	r, err := db.Begin(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// record stores a measurement that is taken now.
+func record(t *testing.T, r *tunedb.Recorder, m tunedb.Measurement) {
+	t.Helper()
+	m.Taken = time.Now()
+	if err := r.Record(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recorder stores in a database of the test's own, in which these schedules worked.
+func recorder(t *testing.T, worked ...schedule.Schedule) (*tunedb.DB, *tunedb.Recorder) {
+	t.Helper()
+	db := database(t)
+	r := begin(t, db, tunedb.Workload{Algorithm: "a", Generator: "g"})
 	for _, s := range worked {
-		m := tunedb.Measurement{Hash: s.HashString(), Text: s.String(), Status: measure.OK, Best: time.Millisecond, Taken: time.Now()}
-		if err := r.Record(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		record(t, r, tunedb.Measurement{Hash: s.HashString(), Text: s.String(), Status: measure.OK, Best: time.Millisecond})
 	}
 	return db, r
 }

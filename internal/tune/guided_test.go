@@ -2,8 +2,10 @@ package tune
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/search"
 )
 
@@ -45,5 +47,33 @@ func TestAskingMovesTheRoot(t *testing.T) {
 	o := valid()
 	if o.Search = "mcts_cost+real_1s_reruns"; o.Validate() == nil {
 		t.Error("what measures is run again and again")
+	}
+}
+
+// Where no weights are installed the default search measures from the start; whoever asked for
+// the model, or named weights, is told.
+func TestDoingWithoutWeights(t *testing.T) {
+	_, none := ReadWeights(&bridge.Halide{}, "")
+	_, missing := ReadWeights(&bridge.Halide{}, filepath.Join(t.TempDir(), "my.weights"))
+	if none == nil || missing == nil {
+		t.Fatalf("weights that are not there were read: %v, %v", none, missing)
+	}
+	for name, c := range map[string]struct {
+		set  func(*Options)
+		err  error
+		want bool
+	}{
+		"by default":                  {func(*Options) {}, none, true},
+		"by default, while searching": {func(*Options) {}, &UsageError{none}, true},
+		"a beam":                      {func(o *Options) { o.Search = "beam" }, none, false},
+		"unmeasured":                  {func(o *Options) { o.Unmeasured = true }, none, false},
+		"a named file":                {func(*Options) {}, missing, false},
+		"with weights":                {func(*Options) {}, nil, false},
+	} {
+		u := &tuner{o: valid()}
+		c.set(&u.o)
+		if got := u.doWithout(c.err); got != c.want {
+			t.Errorf("%s: %v is done without: %t", name, c.err, got)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package tune
 import (
 	"fmt"
 	"math/rand"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,25 +25,14 @@ func drawn(sp *space.Space, seed int64) *space.State {
 func TestEarlierIsPlayedAgain(t *testing.T) {
 	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	state := drawn(sp, 1)
-	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	begin := func(param string) *tunedb.Recorder {
-		r, err := db.Begin(t.Context(), tunedb.Workload{Generator: "harris", Params: []string{param}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+	db := database(t)
+	with := func(param string) tunedb.Workload {
+		return tunedb.Workload{Generator: "harris", Params: []string{param}}
 	}
 	for param, trace := range map[string]string{"n=1": sp.FormatTrace(state.Trace()), "n=2": "nobody compute root vector x\n", "n=3": ""} {
-		m := tunedb.Measurement{Hash: param, Text: param, Trace: trace, Status: measure.OK, Samples: []time.Duration{1}, Best: 1, Taken: time.Now()}
-		if err := begin(param).Record(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		record(t, begin(t, db, with(param)), tunedb.Measurement{Hash: param, Text: param, Trace: trace, Status: measure.OK, Samples: []time.Duration{1}, Best: 1})
 	}
-	tu := &tuner{spaces: []*space.Space{sp}, recorder: begin("n=4")}
+	tu := &tuner{spaces: []*space.Space{sp}, recorder: begin(t, db, with("n=4"))}
 	got, err := tu.remember(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +86,7 @@ func TestSeedsAreLookedForInTheirOwnStructure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with a real Halide")
 	}
-	gen, err := bridge.Open(t.Context(), bridge.Options{Path: "../../apps/box_blur/box_blur_generator.cpp", Threads: 2})
+	gen, err := bridge.Open(t.Context(), bridge.Options{Path: "../../apps/box_blur/box_blur_generator.cpp", HalideDir: defaultHalide(), Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,12 +16,9 @@ import (
 // faster; of several the fastest come first, and only what was handed out was checked.
 func TestWhatIsHandedOut(t *testing.T) {
 	db, r := recorder(t)
-	record := func(hash string, status measure.Status, took time.Duration) {
+	add := func(hash string, status measure.Status, took time.Duration) {
 		t.Helper()
-		err := r.Record(t.Context(), tunedb.Measurement{Hash: hash, Text: hash + ".compute_root()\n", Trace: "how to " + hash, Status: status, Best: took, Taken: time.Now()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		record(t, r, tunedb.Measurement{Hash: hash, Text: hash + ".compute_root()\n", Trace: "how to " + hash, Status: status, Best: took})
 	}
 	report := func(o Report) {
 		t.Helper()
@@ -49,13 +46,13 @@ func TestWhatIsHandedOut(t *testing.T) {
 		return got
 	}
 
-	record("broken", measure.Crashed, 0)
+	add("broken", measure.Crashed, 0)
 	want("where nothing works", 1, map[string]bool{})
 	report(Report{Hash: "predicted", Schedule: "predicted.compute_root()\n"})
 	want("where the model alone was asked", 1, map[string]bool{"predicted": true}, "predicted")
 	report(Report{})
-	record("fast", measure.OK, time.Millisecond)
-	record("slow", measure.OK, 2*time.Millisecond)
+	add("fast", measure.OK, time.Millisecond)
+	add("slow", measure.OK, 2*time.Millisecond)
 	want("before tune hands anything out", 1, map[string]bool{}, "fast")
 
 	slow := map[string]bool{"slow": true}
@@ -84,24 +81,17 @@ func TestWhatIsHandedOut(t *testing.T) {
 func TestFastestThatTheSpaceCanSay(t *testing.T) {
 	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
 	p, state := sp.Pipeline(), drawn(sp, 1)
-	db, _ := recorder(t)
-	begin := func(target string) *tunedb.Recorder {
-		t.Helper()
-		r, err := db.Begin(t.Context(), tunedb.Workload{Algorithm: p.Algorithm, Target: target, Generator: "harris"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+	db := database(t)
+	on := func(target string) tunedb.Workload {
+		return tunedb.Workload{Algorithm: p.Algorithm, Target: target, Generator: "harris"}
 	}
-	here := begin(p.Target)
+	here := begin(t, db, on(p.Target))
 	for _, m := range []tunedb.Measurement{
 		{Hash: "foreign", Text: "nobody.compute_root()\n", Best: time.Millisecond},
 		{Hash: state.Schedule().HashString(), Text: state.Schedule().String(), Trace: sp.FormatTrace(state.Trace()), Best: 2 * time.Millisecond},
 	} {
-		m.Status, m.Taken = measure.OK, time.Now()
-		if err := here.Record(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		m.Status = measure.OK
+		record(t, here, m)
 		if m.Trace != "" {
 			continue
 		}
@@ -109,7 +99,7 @@ func TestFastestThatTheSpaceCanSay(t *testing.T) {
 			t.Fatalf("of another pipeline's Funcs alone: %+v, %v", got, err)
 		}
 	}
-	begin("another")
+	begin(t, db, on("another"))
 	got, err := FastestSaid(t.Context(), db, "harris", sp)
 	if err != nil || got == nil || got.State.Schedule().Hash() != state.Schedule().Hash() || got.Best != 2*time.Millisecond || got.Run != here.RunID() {
 		t.Errorf("got %+v, %v", got, err)

@@ -270,7 +270,6 @@ func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
 	if err != nil {
 		return err
 	}
-	w.Tolerance = t.handedOut.IntegerEvery
 	if err := t.makeSpaces(ctx, so); err != nil {
 		return err
 	}

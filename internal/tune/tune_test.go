@@ -124,11 +124,16 @@ func TestStoppedWithNothingFound(t *testing.T) {
 	}
 }
 
+// numbered is a schedule that only its number tells from the others.
+func numbered(n int) schedule.Schedule {
+	return schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(n)}}}}
+}
+
 func TestRankingKeepsTheFastestFirst(t *testing.T) {
 	tuner := &tuner{o: valid(), report: &Report{}}
 	tuner.o.Finalists = 2
 	for i, seconds := range []float64{3, 1, 2, 5} {
-		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
+		s := numbered(i + 1)
 		o := search.Outcome{Candidate: search.Candidate{Schedule: s, Hash: s.Hash()}, OK: i != 3, Seconds: seconds}
 		if err := tuner.learn(deaf{}, o); err != nil {
 			t.Fatal(err)
@@ -145,15 +150,12 @@ func TestRankingKeepsTheFastestFirst(t *testing.T) {
 // A winner that got or lost its version for the estimated sizes is said to be what was
 // measured the other way; one that was measured itself is that.
 func TestWinnersAreKnownWithAndWithoutVersions(t *testing.T) {
-	plain := func(extent int64) schedule.Schedule {
-		return schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{extent}}}}
-	}
-	special := func(extent int64) schedule.Schedule {
-		version := schedule.Directive{Op: schedule.Specialize, Func: "f", Vars: []string{"x"}, Ints: []int64{0, extent, 0}}
-		return schedule.Schedule{Directives: append(plain(extent).Directives, version)}
+	special := func(n int) schedule.Schedule {
+		version := schedule.Directive{Op: schedule.Specialize, Func: "f", Vars: []string{"x"}, Ints: []int64{0, int64(n), 0}}
+		return schedule.Schedule{Directives: append(numbered(n).Directives, version)}
 	}
 	tuner := &tuner{o: valid(), report: &Report{}}
-	for i, s := range []schedule.Schedule{special(1), plain(2), plain(1)} {
+	for i, s := range []schedule.Schedule{special(1), numbered(2), numbered(1)} {
 		o := search.Outcome{Candidate: search.Candidate{Schedule: s, Hash: s.Hash()}, OK: true, Seconds: float64(i + 1)}
 		if err := tuner.learn(deaf{}, o); err != nil {
 			t.Fatal(err)
@@ -162,33 +164,25 @@ func TestWinnersAreKnownWithAndWithoutVersions(t *testing.T) {
 	for _, c := range []struct {
 		s       schedule.Schedule
 		seconds float64
-	}{{special(1), 1}, {plain(1), 3}, {plain(2), 2}, {special(2), 2}, {plain(3), 0}} {
+	}{{special(1), 1}, {numbered(1), 3}, {numbered(2), 2}, {special(2), 2}, {numbered(3), 0}} {
 		if r, ok := tuner.foundAs(c.s); ok != (c.seconds > 0) || r.seconds != c.seconds {
 			t.Errorf("%s was found with %v s, want %v", c.s, r.seconds, c.seconds)
 		}
 	}
 	tuner.best = tuner.best[:1]
-	if r, ok := tuner.foundAs(plain(1)); !ok || r.seconds != 1 {
+	if r, ok := tuner.foundAs(numbered(1)); !ok || r.seconds != 1 {
 		t.Errorf("without its version: %v s", r.seconds)
 	}
 }
 
 // What sets Halide to build schedules that it refuses is said once.
 func TestRefusedUnrollsAreSaidOnce(t *testing.T) {
-	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	r, err := db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, r := recorder(t)
 	var said []string
 	u := &tuner{o: valid(), recorder: r, report: &Report{Failures: map[measure.Status]int{}}}
 	u.events.Note = func(text string) { said = append(said, text) }
 	for i, message := range []string{"no loop x", "Can only unroll for loops over a constant extent.", "Can only unroll for loops over a constant extent."} {
-		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
+		s := numbered(i + 1)
 		m := measured{search.Candidate{Schedule: s, Hash: s.Hash()}, measure.Result{Status: measure.BuildFailed, Message: message}, nil}
 		if err := u.take(t.Context(), deaf{}, m); err != nil {
 			t.Fatal(err)
@@ -296,22 +290,15 @@ func TestBuildsAreBoundedByOthers(t *testing.T) {
 // What timed out while it was built is tried again where builds may take much longer, and only
 // then.
 func TestLateBuildsAreTriedAgain(t *testing.T) {
-	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := database(t)
 	begun := func(budget time.Duration) *tuner {
-		u := &tuner{o: valid(), report: &Report{Failures: map[measure.Status]int{}}, ref: &bridge.Reference{}}
-		if u.recorder, err = db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil); err != nil {
-			t.Fatal(err)
-		}
+		u := &tuner{o: valid(), report: &Report{Failures: map[measure.Status]int{}}, ref: &bridge.Reference{}, recorder: begin(t, db, tunedb.Workload{Generator: "f"})}
 		u.o.Budget, u.o.CandidateBuild = budget, time.Minute
 		return u
 	}
 	u := begun(160 * time.Second) // 20 s at most
 	for i, r := range []measure.Result{{Status: measure.TimedOut}, {Status: measure.TimedOut, Lower: time.Second}, {Status: measure.Crashed}} {
-		s := schedule.Schedule{Directives: []schedule.Directive{{Op: schedule.BoundExtent, Func: "f", Vars: []string{"x"}, Ints: []int64{int64(i + 1)}}}}
+		s := numbered(i + 1)
 		if err := u.take(t.Context(), deaf{}, measured{search.Candidate{Schedule: s, Hash: s.Hash()}, r, nil}); err != nil {
 			t.Fatal(err)
 		}
@@ -326,20 +313,13 @@ func TestLateBuildsAreTriedAgain(t *testing.T) {
 
 // What ran out of memory is tried again where it may have more, and only then.
 func TestLargeSchedulesAreTriedAgain(t *testing.T) {
-	db, err := tunedb.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := database(t)
 	for _, c := range []struct {
 		memory int64
 		known  bool // from the run before
 	}{{1 << 30, false}, {1 << 30, true}, {1 << 29, true}, {2 << 30, false}, {0, false}, {0, true}, {8 << 30, true}} {
-		u := &tuner{o: valid(), report: &Report{Failures: map[measure.Status]int{}}, ref: &bridge.Reference{}}
+		u := &tuner{o: valid(), report: &Report{Failures: map[measure.Status]int{}}, ref: &bridge.Reference{}, recorder: begin(t, db, tunedb.Workload{Generator: "f"})}
 		u.o.CandidateMemory = c.memory
-		if u.recorder, err = db.Begin(t.Context(), tunedb.Workload{Generator: "f"}, nil); err != nil {
-			t.Fatal(err)
-		}
 		past, err := u.known(t.Context())
 		if err != nil || len(past) == 1 != c.known {
 			t.Errorf("with %d bytes %+v are known; %v", c.memory, past, err)
@@ -351,16 +331,18 @@ func TestLargeSchedulesAreTriedAgain(t *testing.T) {
 	}
 }
 
+// lane has these laps, in milliseconds, over and over.
+func lane(milliseconds ...float64) measure.Lane {
+	var l measure.Lane
+	for i := range 20 {
+		l.Laps = append(l.Laps, time.Duration(milliseconds[i%len(milliseconds)]*float64(time.Millisecond)))
+	}
+	return l
+}
+
 // The own schedule is handed back where it is clearly faster, and where a race that is
 // sure of nothing has it ahead by median and fastest lap.
 func TestOwnScheduleLeads(t *testing.T) {
-	lane := func(milliseconds ...float64) measure.Lane {
-		var l measure.Lane
-		for i := range 20 {
-			l.Laps = append(l.Laps, time.Duration(milliseconds[i%len(milliseconds)]*float64(time.Millisecond)))
-		}
-		return l
-	}
 	rivals := []build{{name: adams2019}, {name: Own}}
 	for name, c := range map[string]struct {
 		own  measure.Lane
@@ -377,6 +359,47 @@ func TestOwnScheduleLeads(t *testing.T) {
 		race := &measure.Race{Lanes: []measure.Lane{lane(10, 10.2, 10.4), lane(1), c.own}, Rounds: 20}
 		if got := leadOfOwn(Stream(1, name), race, rivals); got != c.want {
 			t.Errorf("%s: lane %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// Ratios say how many times as fast as each of the others what is handed back is: the search's
+// best, or the Generator's own schedule where that is kept.
+func TestRatiosOfTheFinalRace(t *testing.T) {
+	type line struct {
+		name           string
+		ratio, seconds float64
+	}
+	rivals := []build{{name: adams2019}, {name: Own}}
+	for _, c := range []struct {
+		seeds []string
+		kept  bool
+		final float64
+		lines []line
+	}{
+		{nil, false, 0.010, []line{{adams2019, 1.5, 0.015}, {Own, 0.5, 0.005}}},
+		{[]string{Own}, true, 0.005, []line{{adams2019, 3, 0.015}, {Own, 1, 0.005}, {"the search's best", 2, 0.010}}},
+	} {
+		u := &tuner{o: valid(), report: &Report{Specialized: &measure.Interval{Value: 1.2}}}
+		u.o.Seeds = c.seeds
+		for _, b := range rivals {
+			u.report.Baselines = append(u.report.Baselines, BaselineReport{Name: b.name})
+		}
+		race := &measure.Race{Lanes: []measure.Lane{lane(10), lane(15), lane(5)}, Sentinel: lane(10).Laps, Rounds: 20}
+		u.tellRace(Stream(1, "race"), race, rivals)
+		r := u.report
+		if r.Kept != c.kept || r.Final != c.final || (r.Specialized == nil) != c.kept || r.NoiseFloor == nil || r.NoiseFloor.Value != 1 || r.Rounds != 20 {
+			t.Errorf("from the seeds %v: kept %t, final %v s, specialised %v, noise floor %v, %d rounds", c.seeds, r.Kept, r.Final, r.Specialized, r.NoiseFloor, r.Rounds)
+		}
+		var lines []line
+		for _, b := range r.Baselines {
+			if b.Verdict == nil || b.Verdict.Minima != b.Verdict.Ratio.Value {
+				t.Fatalf("from the seeds %v: %s has the verdict %+v", c.seeds, b.Name, b.Verdict)
+			}
+			lines = append(lines, line{b.Name, b.Verdict.Ratio.Value, b.Seconds})
+		}
+		if !slices.Equal(lines, c.lines) {
+			t.Errorf("from the seeds %v: %+v, want %+v", c.seeds, lines, c.lines)
 		}
 	}
 }

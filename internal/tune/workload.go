@@ -18,8 +18,8 @@ import (
 func workload(o Options, g *bridge.Generator, p *pipeline.Pipeline, inputs []bridge.Input) (tunedb.Workload, error) {
 	w := tunedb.Workload{
 		Algorithm: p.Algorithm, Generator: g.Name, Structure: slices.Clone(p.Structure), Halide: g.Toolchain.Halide.Version,
-		Target: p.Target, Host: HostName(), Threads: o.Threads, Protocol: measure.ProtocolVersion,
-		PermitUnroll: g.PermitsUnroll(),
+		HalideBuild: g.Toolchain.Halide.Build, Target: p.Target, Host: HostName(), Threads: o.Threads, Protocol: measure.ProtocolVersion,
+		Tolerance: o.Protocol.IntegerEvery, PermitUnroll: g.PermitsUnroll(),
 	}
 	for _, param := range g.Params {
 		w.Params = append(w.Params, param.Name+"="+param.Value)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -56,6 +57,8 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 		}
 		return out.Key()
 	}
+	variable, permitted, _ := strings.Cut(bridge.PermitUnroll, "=")
+	t.Setenv(variable, "") // whoever runs the test may permit it
 	first := key(made())
 	for name, c := range map[string]struct {
 		change func(*work)
@@ -77,12 +80,20 @@ func TestKeysTellWorkloadsApart(t *testing.T) {
 		"another structure":            {func(w *work) { w.p = w.p.WithStructure([]string{"output.in()"}) }, false},
 		"another algorithm":            {func(w *work) { w.p.Algorithm += "0" }, false},
 		"another Halide":               {func(w *work) { w.g.Toolchain.Halide.Version = "19.0.0" }, false},
+		"the same Halide elsewhere":    {func(w *work) { w.g.Toolchain.Halide.Root = "elsewhere" }, true},
+		"another build of Halide":      {func(w *work) { w.g.Toolchain.Halide.Build = "b" }, false},
+		"another target":               {func(w *work) { w.p.Target += "-no_asserts" }, false},
+		"another tolerance":            {func(w *work) { w.o.Protocol.IntegerEvery++ }, false},
 	} {
 		w := made()
 		c.change(w)
 		if got := key(w); (got == first) != c.same {
 			t.Errorf("%s: the key is the same: %t", name, got == first)
 		}
+	}
+	t.Setenv(variable, permitted)
+	if key(made()) == first {
+		t.Error("loops that cannot be unrolled may be kept: the key is the same")
 	}
 	w := made()
 	w.inputs[0].Fill = "raw:" + filepath.Join(dir, "nowhere")

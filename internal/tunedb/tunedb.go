@@ -171,10 +171,13 @@ type Workload struct {
 	Inputs    []string `json:"inputs"`    // how inputs are filled; files by the hash of their content
 	Structure []string `json:"structure"` // structural directives that came first
 	Halide    string   `json:"halide"`
-	Target    string   `json:"target"`
-	Host      string   `json:"host"` // CPU model and core count: times do not carry over
-	Threads   int      `json:"threads"`
-	Protocol  int      `json:"protocol"` // of measuring
+	// HalideBuild tells apart libraries of one version; empty in measurements of before it was
+	// asked for.
+	HalideBuild string `json:"halide_build,omitempty"`
+	Target      string `json:"target"`
+	Host        string `json:"host"` // CPU model and core count: times do not carry over
+	Threads     int    `json:"threads"`
+	Protocol    int    `json:"protocol"` // of measuring
 	// What decides whether a schedule counts as working, where it is not the default:
 	// how far integer results may be off, and whether Halide may keep loops that it
 	// cannot unroll.
