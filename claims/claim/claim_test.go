@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"math/rand"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,5 +131,21 @@ func TestUnracedIsMissing(t *testing.T) {
 	a.take("three", failed, raced(3))
 	if a.holds() || !strings.HasSuffix(a.said(), "not tuned or not raced: three (its own schedule: crashed)") {
 		t.Errorf("one was not raced: %s", a.said())
+	}
+}
+
+// The interval is over the applications: one that gained much is no sign for others.
+func TestOneApplicationIsNoMean(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for _, c := range []struct {
+		ratios []float64
+		above  bool
+	}{
+		{[]float64{1.1, 1.2, 1.05, 1.3}, true}, {[]float64{3, 0.99, 1, 1}, false}, {[]float64{1.1}, true},
+	} {
+		mean := AcrossApps(rng, c.ratios)
+		if value := measure.GeometricMean(c.ratios); mean.Value != value || (mean.Low > 1) != c.above || mean.Low > value || mean.High < value {
+			t.Errorf("%v: %s", c.ratios, mean.Text(3))
+		}
 	}
 }
