@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"context"
 	"math"
 	"math/rand"
 	"slices"
@@ -51,7 +52,7 @@ var techniques = []technique{
 	{"random", func(*history, []*Trial, *rand.Rand) space.Point { return nil }},
 }
 
-func (bandit) next(h *history, rng *rand.Rand) (space.Point, string, note, error) {
+func (bandit) next(_ context.Context, h *history, rng *rand.Rand) (space.Point, string, note, error) {
 	best := h.best()
 	t := techniques[len(techniques)-1]
 	if len(best) > 0 {

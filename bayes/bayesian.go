@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand"
@@ -88,7 +89,7 @@ func views(enc *space.Encoder, task bool) [][]int {
 	return out
 }
 
-func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, error) {
+func (b *bayesian) next(ctx context.Context, h *history, rng *rand.Rand) (space.Point, string, note, error) {
 	if err := b.prepare(h); err != nil {
 		return nil, "", note{}, err
 	}
@@ -110,7 +111,7 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 		x, err := b.initial(h, rng)
 		return x, "explore", note{}, err
 	}
-	models, n, err := b.fit(h, d, rng)
+	models, n, err := b.fit(ctx, h, d, rng)
 	if errors.Is(err, gp.ErrSingular) {
 		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
 		return x, "random", note{}, err
@@ -141,7 +142,7 @@ func (b *bayesian) next(h *history, rng *rand.Rand) (space.Point, string, note, 
 			s.noise = n.Hyper.Noise
 		}
 	}
-	x, err := b.maximize(h, s, rng)
+	x, err := b.maximize(ctx, h, s, rng)
 	if x == nil && err == nil {
 		x, err = drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
 		return x, "random", n, err
@@ -194,11 +195,14 @@ const climbFrom = 3
 // maximize finds a new configuration of high score: the best of random ones,
 // improved by local search (paper section 3.3), or the best there is where the
 // space is small. It returns nil when no new configuration can be rated.
-func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point, error) {
+func (b *bayesian) maximize(ctx context.Context, h *history, s *scorer, rng *rand.Rand) (space.Point, error) {
 	a := h.opts.Acquisition
 	if b.all != nil {
 		best := rated{score: math.Inf(-1)}
 		for _, x := range b.all {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if h.isNew(x) {
 				if v := s.score(x, best.score); v > best.score {
 					best = rated{x, v}
@@ -219,7 +223,7 @@ func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point,
 		known = append(known, rated{t.Config.Point(), math.Inf(-1)})
 	}
 	if far := reach(h); rng.Float64() >= a.Global && far > 0 && !a.NoLocalSearch {
-		if best := c.best(known, far); best.x != nil {
+		if best := c.best(ctx, known, far); best.x != nil {
 			return best.x, nil
 		}
 	}
@@ -227,24 +231,27 @@ func (b *bayesian) maximize(h *history, s *scorer, rng *rand.Rand) (space.Point,
 	if a.NoLocalSearch {
 		keep = 1
 	}
-	top, err := b.sample(h, s, keep, rng)
+	top, err := b.sample(ctx, h, s, keep, rng)
 	if err != nil {
 		return nil, err
 	}
 	if a.NoLocalSearch {
-		return c.best(top, 0).x, nil
+		return c.best(ctx, top, 0).x, nil
 	}
-	return c.best(append(top, known...), climbSteps).x, nil
+	return c.best(ctx, append(top, known...), climbSteps).x, nil
 }
 
 // sample rates random new configurations and returns the best, in order.
-func (b *bayesian) sample(h *history, s *scorer, keep int, rng *rand.Rand) ([]rated, error) {
+func (b *bayesian) sample(ctx context.Context, h *history, s *scorer, keep int, rng *rand.Rand) ([]rated, error) {
 	var top []rated
 	draw := h.space.Sample
 	if h.opts.Acquisition.BiasedSampling {
 		draw = h.space.SampleBiased
 	}
 	for range h.opts.Acquisition.Candidates {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		x, err := draw(rng)
 		if err != nil {
 			return nil, err
@@ -292,19 +299,22 @@ type climber struct {
 
 // best climbs from each start and returns the best end that is new; its x is
 // nil when there is none.
-func (c *climber) best(starts []rated, steps int) rated {
+func (c *climber) best(ctx context.Context, starts []rated, steps int) rated {
 	best := rated{score: math.Inf(-1)}
 	for _, start := range starts {
-		if r := c.climb(start, steps); r.score > best.score {
+		if r := c.climb(ctx, start, steps); r.score > best.score {
 			best = r
 		}
 	}
 	return best
 }
 
-// climb goes to the best neighbour as long as it is better.
-func (c *climber) climb(at rated, steps int) rated {
+// climb goes to the best neighbour as long as it is better and ctx lasts.
+func (c *climber) climb(ctx context.Context, at rated, steps int) rated {
 	for range steps {
+		if ctx.Err() != nil {
+			break
+		}
 		c.near = c.h.space.Neighbors(c.near[:0], at.x, c.rng)
 		next := at
 		for _, y := range c.near {

@@ -194,6 +194,43 @@ func TestCancelledAsk(t *testing.T) {
 	})
 }
 
+// ending is a context that ends when it has been looked at so often.
+type ending struct {
+	context.Context
+	looks int
+}
+
+func (e *ending) Err() error {
+	if e.looks--; e.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAskIsInterruptedAnywhere: wherever a fit or the search after it is cut short, nothing
+// is asked, and the next trial is what it would have been.
+func TestAskIsInterruptedAnywhere(t *testing.T) {
+	p := all(t)[0]
+	o := small(t, "paper")
+	const before = 8
+	s := play(t, p, o, nil, before)
+	var asked []bayes.Trial
+	looks := 0
+	for ; len(asked) == 0; looks++ {
+		var err error
+		asked, err = s.Ask(&ending{context.Background(), looks}, 1)
+		if done := err == nil && len(asked) == 1; !done && (!errors.Is(err, context.Canceled) || len(asked) > 0 || len(s.Trials()) != before) {
+			t.Fatalf("after %d looks: %v, %v, %d trials", looks, asked, err, len(s.Trials()))
+		}
+	}
+	if least := o.Surrogate.Samples + o.Acquisition.Candidates; looks < least {
+		t.Errorf("it looked %d times whether to go on, where it has %d evaluations to make", looks, least)
+	}
+	if want := play(t, p, o, nil, before+1).Trials()[before]; asked[0].Config.String() != want.Config.String() {
+		t.Errorf("after interruptions %v, undisturbed %v", asked[0].Config, want.Config)
+	}
+}
+
 // TestResumeGoesOn: closing and opening a study between any two calls leaves
 // the trials what they would have been. What is resumed depends on the store and on
 // the optimiser, but not on both together: the default ones meet in every store.

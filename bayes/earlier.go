@@ -2,6 +2,7 @@ package bayes
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -103,7 +104,8 @@ func (b *bayesian) recall(h *history, p *past, task int, search []Known) (*gp.Mo
 		z[i] = (z[i] - mean) / sd
 	}
 	p.x, p.z, p.scale = append(p.x, x...), append(p.z, z...), p.scale+sd
-	m, err := gp.Fit(stream(h.opts.Seed, "earlier", task), b.dims, x, z, gp.Options{Prior: b.prior(h), Samples: h.opts.Surrogate.Samples, Refine: h.opts.Surrogate.Refine, Evals: h.opts.Surrogate.Evals}, nil)
+	// At most earlierMost observations are soon fitted, so nobody need interrupt that.
+	m, err := gp.Fit(context.Background(), stream(h.opts.Seed, "earlier", task), b.dims, x, z, gp.Options{Prior: b.prior(h), Samples: h.opts.Surrogate.Samples, Refine: h.opts.Surrogate.Refine, Evals: h.opts.Surrogate.Evals}, nil)
 	return m, best, err
 }
 

@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand"
@@ -53,7 +54,7 @@ func (s *Study) Importance() ([]Importance, error) {
 		return nil, ErrTooFew
 	}
 	rng := stream(o.Seed, "importance", len(h.trials))
-	m, _, err := b.fitProcess(h, d, rng)
+	m, _, err := b.fitProcess(context.Background(), h, d, rng)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"context"
 	"math"
 	"math/rand"
 	"slices"
@@ -151,7 +152,7 @@ func (d *data) expected(m *gp.Model) float64 {
 
 // fit makes the surrogates whose acquisition functions are averaged: one, or, where
 // the options say so and outcomes are few, one for each draw of hyperparameters.
-func (b *bayesian) fit(h *history, d data, rng *rand.Rand) ([]surrogate, note, error) {
+func (b *bayesian) fit(ctx context.Context, h *history, d data, rng *rand.Rand) ([]surrogate, note, error) {
 	o := h.opts.Surrogate
 	if o.Forest {
 		grow := func(x [][]float64, z []float64) (*trees, error) {
@@ -169,7 +170,7 @@ func (b *bayesian) fit(h *history, d data, rng *rand.Rand) ([]surrogate, note, e
 		}
 		return []surrogate{t}, note{}, err
 	}
-	m, n, err := b.fitProcess(h, d, rng)
+	m, n, err := b.fitProcess(ctx, h, d, rng)
 	if err != nil || o.Draws <= 1 || d.told > drawUntil {
 		return []surrogate{m}, n, err
 	}
@@ -206,7 +207,7 @@ func (b *bayesian) prior(h *history) gp.Prior {
 
 // fitProcess fits a Gaussian process. Its hyperparameters start from those of the
 // last trial that has some, and are only fitted from many starts now and then.
-func (b *bayesian) fitProcess(h *history, d data, rng *rand.Rand) (*gp.Model, note, error) {
+func (b *bayesian) fitProcess(ctx context.Context, h *history, d data, rng *rand.Rand) (*gp.Model, note, error) {
 	o := h.opts.Surrogate
 	var last note
 	for _, t := range h.trials {
@@ -224,7 +225,7 @@ func (b *bayesian) fitProcess(h *history, d data, rng *rand.Rand) (*gp.Model, no
 		n.Full = last.Full
 		g.WarmOnly, g.Evals = true, max(1, o.Evals/2)
 	}
-	m, err := gp.Fit(rng, b.dims, d.x, d.z, g, last.Hyper)
+	m, err := gp.Fit(ctx, rng, b.dims, d.x, d.z, g, last.Hyper)
 	if err != nil {
 		return nil, note{}, err
 	}

@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"context"
 	"math"
 	"math/rand"
 
@@ -11,7 +12,7 @@ import (
 // chain of trees with equal chances at each node.
 type random struct{ biased bool }
 
-func (r random) next(h *history, rng *rand.Rand) (space.Point, string, note, error) {
+func (r random) next(_ context.Context, h *history, rng *rand.Rand) (space.Point, string, note, error) {
 	x, err := drawNew(h, rng, r.biased)
 	return x, "random", note{}, err
 }

@@ -137,17 +137,21 @@ func (r *runner) work(ctx context.Context) bool {
 			r.mu.Unlock()
 			return true
 		}
+		if err != nil && ctx.Err() != nil {
+			return true // the error says no more than that
+		}
 		if err != nil {
-			return r.fail(ctx, err)
+			return r.fail(err)
 		}
 		t := trials[0]
 		t.Outcome = r.evaluate(ctx, t)
 		if ctx.Err() != nil && t.Outcome.Status == Lost {
 			return true // it stays pending
 		}
-		// The outcome is there: it is stored even when ctx has just ended.
+		// The outcome is there: it is stored even when ctx has just ended, and where it
+		// cannot be, so that it will be measured again, that is said.
 		if err := r.study.Tell(context.WithoutCancel(ctx), t.ID, t.Outcome); err != nil {
-			return r.fail(ctx, err)
+			return r.fail(err)
 		}
 		r.report(t)
 	}
@@ -168,10 +172,11 @@ func (r *runner) begin() bool {
 	return r.left >= 0
 }
 
-func (r *runner) fail(ctx context.Context, err error) bool {
+// fail keeps the first error and returns what work does then.
+func (r *runner) fail(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil && ctx.Err() == nil {
+	if r.err == nil {
 		r.err = err
 	}
 	return false

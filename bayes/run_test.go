@@ -164,6 +164,27 @@ func TestRunReportsAStoreFailure(t *testing.T) {
 	}
 }
 
+// TestRunReportsALostOutcome: an outcome that could not be stored is not passed over because
+// the run was to end then.
+func TestRunReportsALostOutcome(t *testing.T) {
+	p := tiny(t)
+	s := open(t, p, bayes.Options{}, &flaky{})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stop, err := bayes.Run(ctx, s, bayes.EvaluatorFunc(func(_ context.Context, tr bayes.Trial) bayes.Outcome {
+		if tr.ID == 3 { // whose outcome is the sixth that is put
+			cancel()
+		}
+		return p.Cost(tr.Config)
+	}), bayes.RunOptions{})
+	if !errors.Is(err, errDisk) {
+		t.Errorf("%s, error %v", stop, err)
+	}
+	if last := s.Trials()[2]; last.Outcome.Status != bayes.Pending {
+		t.Errorf("%+v", last)
+	}
+}
+
 var errDisk = errors.New("disk full")
 
 // flaky is a store whose disk fills up.

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
+	"time"
 
+	"github.com/gofrs/flock"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -49,14 +53,24 @@ func OpenSQLite(ctx context.Context, path, study string) (*SQLite, error) {
 		return nil, fmt.Errorf("trial store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	if err := makeOurs(ctx, db); err != nil {
+	if err := makeOurs(ctx, db, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("trial store %s: %w; name another file", path, err), db.Close())
 	}
 	return &SQLite{db: db, study: study}, nil
 }
 
+// openPoll is how often a process looks whether another has made its database.
+const openPoll = 5 * time.Millisecond
+
 // makeOurs changes nothing, not even the journal's mode, before it is known whose it is.
-func makeOurs(ctx context.Context, db *sql.DB) error {
+func makeOurs(ctx context.Context, db *sql.DB, path string) error {
+	// Those that make one database at once take turns: a change of the journal's mode does
+	// not wait for anybody. The lock is on the folder, so that it leaves no file.
+	turn := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
+	if _, err := turn.TryLockContext(ctx, openPoll); err != nil {
+		return fmt.Errorf("its folder cannot be locked: %w", err)
+	}
+	defer turn.Close()
 	var others bool
 	if err := db.QueryRowContext(ctx, foreign).Scan(&others); err != nil {
 		return err

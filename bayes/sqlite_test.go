@@ -3,9 +3,13 @@ package bayes_test
 import (
 	"bytes"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/protuner/protuner/bayes"
@@ -112,5 +116,59 @@ func TestWhatIsOursOpens(t *testing.T) {
 				t.Errorf("journal %s, %v", mode, err)
 			}
 		})
+	}
+}
+
+// Several that make one database at once all come to their studies.
+func TestSeveralMakeOneDatabase(t *testing.T) {
+	const several = 8
+	for range 5 { // in one round alone they may miss each other
+		path := filepath.Join(t.TempDir(), "a.db")
+		begin := func(study int) (*bayes.SQLite, []bayes.Record, error) {
+			s, err := bayes.OpenSQLite(t.Context(), path, strconv.Itoa(study))
+			if err != nil {
+				return nil, nil, err
+			}
+			_, records, err := s.Begin(t.Context(), bayes.Header{Space: "a space"})
+			return s, records, err
+		}
+		var makers sync.WaitGroup
+		for study := range several {
+			makers.Go(func() {
+				s, _, err := begin(study)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r := bayes.Record{ID: 1, Config: json.RawMessage(`{}`), Outcome: bayes.Value(float64(study))}
+				if err := errors.Join(s.Put(t.Context(), r), s.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		makers.Wait()
+		if t.Failed() {
+			return
+		}
+		for study := range several {
+			s, records, err := begin(study)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(records) != 1 || records[0].Outcome.Value != float64(study) {
+				t.Errorf("study %d has %+v", study, records)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestMissingFolderIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none", "a.db")
+	_, err := bayes.OpenSQLite(t.Context(), path, "study")
+	if err == nil || !strings.HasPrefix(err.Error(), "trial store "+path+": its folder cannot be locked: ") || !strings.HasSuffix(err.Error(), "no such file or directory; name another file") {
+		t.Errorf("got %v", err)
 	}
 }

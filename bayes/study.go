@@ -33,9 +33,10 @@ type Study struct {
 
 // proposer chooses the next configuration. It must be a function of the
 // study's trials and rng alone: that is what makes a resumed study go on as
-// it would have. It returns ErrExhausted when nothing is left.
+// it would have. It returns ErrExhausted when nothing is left. When ctx ends it
+// comes to an end soon, with whatever it has.
 type proposer interface {
-	next(h *history, rng *rand.Rand) (x space.Point, origin string, n note, err error)
+	next(ctx context.Context, h *history, rng *rand.Rand) (x space.Point, origin string, n note, err error)
 }
 
 // history is what a proposer sees.
@@ -176,7 +177,8 @@ func stream(seed int64, name string, n int) *rand.Rand {
 // more, and ErrExhausted when it has none. No configuration is ever returned
 // twice, except those that were pending when a study was resumed.
 // Configurations asked for together, or while others are pending, are chosen
-// apart from each other. What Ask returns is stored.
+// apart from each other. What Ask returns is stored. When ctx ends while it chooses it
+// returns the error of ctx, with what it chose before.
 func (s *Study) Ask(ctx context.Context, n int) ([]Trial, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +194,7 @@ func (s *Study) Ask(ctx context.Context, n int) ([]Trial, error) {
 			s.again = s.again[1:]
 			continue
 		}
-		t, err := s.choose()
+		t, err := s.choose(ctx)
 		if errors.Is(err, ErrExhausted) && len(out) > 0 {
 			return out, nil
 		}
@@ -208,7 +210,7 @@ func (s *Study) Ask(ctx context.Context, n int) ([]Trial, error) {
 }
 
 // choose makes the next trial.
-func (s *Study) choose() (*Trial, error) {
+func (s *Study) choose(ctx context.Context) (*Trial, error) {
 	h := s.history()
 	for _, c := range s.opts.Start {
 		if h.isNew(c.Point()) {
@@ -219,7 +221,10 @@ func (s *Study) choose() (*Trial, error) {
 		return &Trial{Config: c, Origin: "default"}, nil
 	}
 	rng := stream(s.opts.Seed, "ask", len(s.trials))
-	x, origin, n, err := s.propose.next(h, rng)
+	x, origin, n, err := s.propose.next(ctx, h, rng)
+	if err == nil {
+		err = ctx.Err() // under which x is not what it would have been
+	}
 	if err != nil {
 		return nil, err
 	}

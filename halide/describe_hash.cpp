@@ -43,7 +43,7 @@ class Canonical : public IRVisitor {
     std::map<std::string, uint64_t> funcs;  // Halide's name -> number
     std::vector<Function> queue;
     std::map<std::string, uint64_t> variables;  // of the definition at hand
-    // Likewise, by address: what is there is kept, lest another should have the address later.
+    // Likewise, by address: the Expr is kept alive, so that no other gets its address.
     std::map<Expr, uint64_t, ExprCompare> known;
     uint64_t result = 0;
 
@@ -143,8 +143,8 @@ class Canonical : public IRVisitor {
         alignment(h, p);
     }
 
-    // What few pipelines promise is hashed of these alone: all others keep the hash by which
-    // schedule files and databases know them.
+    // Alignments, ranges and requirements are hashed only where there are any: pipelines without
+    // keep the hash by which schedule files and databases know them.
     void alignment(Hash &h, const Parameter &p) {
         if (p.host_alignment() != p.type().bytes()) h.str("alignment").word(p.host_alignment());
     }

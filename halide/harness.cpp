@@ -339,9 +339,9 @@ void Bench::allocate(size_t size) {
 
 namespace {
 
-// A float that is no number, or 0 where the truth is no number; of other types the truth with
-// another top bit, half of what the type holds away. infinity has the type's bits of it, 0 for
-// what is no float.
+// Floats become NaN, or 0 where the truth is NaN; other types get the truth with its top bit
+// flipped, half of the type's range away. infinity is the type's bit pattern of it, 0 for types
+// that are no floats.
 template<typename Bits>
 void spoil(const uint8_t *truth, uint8_t *out, size_t n, Bits infinity) {
     constexpr Bits top = (Bits)((Bits)1 << (8 * sizeof(Bits) - 1));
@@ -366,8 +366,9 @@ void spoil(halide_type_t type, const uint8_t *truth, uint8_t *out, size_t n) {
 
 }  // namespace
 
-// An element that is never written cannot pass, whatever tolerances allow, and neither can what
-// is written between elements.
+// An element that is never written is further off than rounding explains, as is what is written
+// between elements. Only strays (Tolerance) let one pass, and an integer_every of half of what the
+// type holds.
 void Bench::poison(const DataSet::Slot &slot, const DataSet::Region &r, GuardedBuffer &out) const {
     const halide_type_t type = slot.argument.type;
     const size_t width = width_of(type);

@@ -107,7 +107,7 @@ public:
     size_t bytes() const { return bytes_; }
     void clear() { memset(data_, 0, bytes_); }
     bool guards_intact() const;
-    // Moves it, with what is in it, to where buffers begin by now (see execute).
+    // Moves the data to memory of the alignment that is now asked for (see execute).
     void realign();
 
 private:

@@ -181,7 +181,8 @@ private:
 
     void note(const std::string &what) { notes.push_back(what); }
 
-    // The word for one of Halide's choices, or a note where directives have none.
+    // The word for one of Halide's choices, or a note where directives have none, as of what
+    // later versions add.
     template<typename T, size_t N>
     std::string word(const Word<T> (&words)[N], T value, const std::string &otherwise) {
         std::string found = word_of(words, value);

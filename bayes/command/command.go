@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -232,11 +233,15 @@ func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration,
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// The program leads its own process group, which is killed as a whole:
 	// when it exceeds its time, when we are interrupted, and in any case after
-	// it ended, so that nothing it left behind disturbs the next trial.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// it ended, so that nothing it left behind disturbs the next trial. A terminal that
+	// hangs up does not reach it there, so it dies with us where the system can see to that.
+	cmd.SysProcAttr = attributes()
 	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Cancel = kill
 	cmd.WaitDelay = grace
+	// For the kernel we are dead when the thread is that started the program.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	began := time.Now()
 	err = cmd.Run()
 	if cmd.Process != nil {

@@ -17,6 +17,22 @@ import (
 	"github.com/protuner/protuner/bayes/space"
 )
 
+// evaluatorVariable makes the test binary a process that evaluates lasting, and names the
+// file for it.
+const evaluatorVariable = "BAYES_TEST_EVALUATOR"
+
+// lasting is a program, without children, that is there as soon as its number is in the file.
+const lasting = `echo $$ > "$1"; exec sleep 1000`
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(evaluatorVariable); file != "" {
+		var t testing.B // only for the helpers' failures
+		fmt.Println(evaluate(&t, command.Options{}, lasting, file))
+		os.Exit(1) // it was to be killed before
+	}
+	os.Exit(m.Run())
+}
+
 func testSpace(t testing.TB) *space.Space {
 	t.Helper()
 	s, err := space.New([]space.Param{
@@ -183,6 +199,37 @@ func TestStragglersAreKilled(t *testing.T) {
 		}
 		waitDead(t, file)
 	})
+}
+
+// TestProgramsDieWithUs: who is killed keeps no time limit, so what was under way must not
+// run on beside the trials of the next process.
+func TestProgramsDieWithUs(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	var out strings.Builder
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), evaluatorVariable+"="+file)
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for pid := []byte(nil); len(pid) == 0; pid, _ = os.ReadFile(file) {
+		select {
+		case err := <-done:
+			t.Fatalf("the evaluator ended by itself: %v, %s", err, &out)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	waitDead(t, file)
 }
 
 func TestBuild(t *testing.T) {

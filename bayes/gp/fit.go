@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand"
@@ -48,14 +49,22 @@ func (o Options) Validate() error {
 // and conditions the process on the observations. Random starts are
 // lengths and signal 10^U(-1,1), noise 10^U(-5,-2), nothing warped; warm, when not nil, is one
 // more start that is always refined. Inputs are expected in [0, 1],
-// observations standardised.
-func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm *Hyper) (*Model, error) {
+// observations standardised. When ctx ends there is no model but its error.
+func Fit(ctx context.Context, rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm *Hyper) (*Model, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	post, err := NewPosterior(dims, x, y, o.Extra, o.Prior)
 	if err != nil {
 		return nil, err
+	}
+	// The time of one evaluation grows with the cube of the observations, so ctx is looked
+	// at before each; one that is not finite lets what follows end by itself.
+	eval := func(t, grad []float64) float64 {
+		if ctx.Err() != nil {
+			return math.Inf(-1)
+		}
+		return post.Eval(t, grad)
 	}
 	lo, hi := post.bounds(o.FixedNoise)
 	type start struct {
@@ -75,7 +84,7 @@ func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm
 		}
 		t[post.groups+1] = math.Ln10 * (3*rng.Float64() - 5)
 		project(t, lo, hi)
-		starts = append(starts, start{t, -post.Eval(t, nil)})
+		starts = append(starts, start{t, -eval(t, nil)})
 	}
 	sort.SliceStable(starts, func(i, j int) bool { return starts[i].value < starts[j].value })
 	starts = starts[:min(len(starts), defaulted(o.Refine, 3))]
@@ -86,7 +95,7 @@ func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm
 	bestValue := math.Inf(1)
 	for _, s := range starts {
 		t, v := minimize(func(t, grad []float64) float64 {
-			v := post.Eval(t, grad)
+			v := eval(t, grad)
 			for i := range grad {
 				grad[i] = -grad[i]
 			}
@@ -95,6 +104,9 @@ func Fit(rng *rand.Rand, dims []Dim, x [][]float64, y []float64, o Options, warm
 		if v < bestValue {
 			best, bestValue = t, v
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if best == nil {
 		return nil, ErrSingular

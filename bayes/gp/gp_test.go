@@ -1,6 +1,7 @@
 package gp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func TestAgainstScikitLearn(t *testing.T) {
 			}
 		}
 		if c.Best != nil {
-			m, err := gp.Fit(rand.New(rand.NewSource(1)), dims, c.X, c.Y, gp.Options{Samples: 50, Refine: 10, Evals: 200}, nil)
+			m, err := gp.Fit(t.Context(), rand.New(rand.NewSource(1)), dims, c.X, c.Y, gp.Options{Samples: 50, Refine: 10, Evals: 200}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +203,7 @@ func TestPriorPullsLengthsIn(t *testing.T) {
 		y = append(y, math.Sin(6*x[len(x)-1][0]))
 	}
 	fit := func(prior gp.Prior) gp.Hyper {
-		m, err := gp.Fit(rand.New(rand.NewSource(1)), separate(2), x, y, gp.Options{Prior: prior, Evals: 100}, nil)
+		m, err := gp.Fit(t.Context(), rand.New(rand.NewSource(1)), separate(2), x, y, gp.Options{Prior: prior, Evals: 100}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +221,7 @@ func TestPriorPullsLengthsIn(t *testing.T) {
 func TestFitIsDeterministicAndKeepsFixedNoise(t *testing.T) {
 	dims, x, y := mixed(rand.New(rand.NewSource(5)), 30)
 	fit := func() gp.Hyper {
-		m, err := gp.Fit(rand.New(rand.NewSource(9)), dims, x, y, gp.Options{FixedNoise: 1e-4}, &gp.Hyper{Length: []float64{1, 1, 1, 1}, Signal: 1, Noise: 1e-4})
+		m, err := gp.Fit(t.Context(), rand.New(rand.NewSource(9)), dims, x, y, gp.Options{FixedNoise: 1e-4}, &gp.Hyper{Length: []float64{1, 1, 1, 1}, Signal: 1, Noise: 1e-4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,6 +233,15 @@ func TestFitIsDeterministicAndKeepsFixedNoise(t *testing.T) {
 	}
 	if !near(a.Noise, 1e-4, 1e-12) {
 		t.Errorf("noise %v", a.Noise)
+	}
+}
+
+func TestInterruptedFitIsNoModel(t *testing.T) {
+	dims, x, y := mixed(rand.New(rand.NewSource(5)), 30)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if m, err := gp.Fit(ctx, rand.New(rand.NewSource(9)), dims, x, y, gp.Options{}, nil); m != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", m, err)
 	}
 }
 

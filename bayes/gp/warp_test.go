@@ -75,7 +75,7 @@ func TestFitFindsTheWarp(t *testing.T) {
 	rng := rand.New(rand.NewSource(7))
 	dims, x, y, _ := bent(rng, 40)
 	fit := func(dims []gp.Dim) *gp.Model {
-		m, err := gp.Fit(rand.New(rand.NewSource(1)), dims, x, y, gp.Options{Prior: gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}}, nil)
+		m, err := gp.Fit(t.Context(), rand.New(rand.NewSource(1)), dims, x, y, gp.Options{Prior: gp.Prior{Length: gp.Gamma{Shape: 1.3, Rate: 0.1}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

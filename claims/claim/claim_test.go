@@ -141,7 +141,7 @@ func TestOneApplicationIsNoMean(t *testing.T) {
 		ratios []float64
 		above  bool
 	}{
-		{[]float64{1.1, 1.2, 1.05, 1.3}, true}, {[]float64{3, 0.99, 1, 1}, false}, {[]float64{1.1}, true},
+		{[]float64{1.1, 1.2, 1.05, 1.3, 1.1}, true}, {[]float64{3, 0.99, 1, 1, 1}, false},
 	} {
 		mean := AcrossApps(rng, c.ratios)
 		if value := measure.GeometricMean(c.ratios); mean.Value != value || (mean.Low > 1) != c.above || mean.Low > value || mean.High < value {

@@ -16,9 +16,9 @@ import (
 )
 
 // Pays is a claim that one of tune's options pays: over the apps named as arguments, by
-// default the suite's, what is found with it from nothing is faster in geometric mean (AcrossApps) than what
-// is found without, in the same time, by ahead-of-time builds raced in fresh processes, and on
-// none below least times as fast. set turns the option on or off. Flags are -budget, -seed and
+// default the suite's, what is found with it from nothing is faster in geometric mean
+// (AcrossApps) than what is found without, in the same time, by ahead-of-time builds raced in
+// fresh processes, and on none below least times as fast. set turns the option on or off. Flags are -budget, -seed and
 // -db, which keeps the databases (Kept) and takes from them what searches found that ended.
 func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 	budget := flag.Duration("budget", 45*time.Second, "of each search")
@@ -65,8 +65,11 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 			v.Ratio.Text(3), v.Minima, floor.Text(3), race.Rounds)
 	}
 	mean, worst := AcrossApps(rng, ratios), slices.Min(ratios)
-	Say(mean.Low > 1 && worst >= least, "%s what is found is %sx as fast in geometric mean over %d apps, at least %.3fx", what, mean.Text(3), len(ratios), worst)
+	Say(len(ratios) >= FewestApps && mean.Low > 1 && worst >= least, "%s what is found is %sx as fast in geometric mean over %d apps (bar: the interval above 1, of %d at least), at least %.3fx", what, mean.Text(3), len(ratios), FewestApps, worst)
 }
+
+// FewestApps are as many as AcrossApps takes for an interval that says something.
+const FewestApps = 5
 
 // AcrossApps is the geometric mean of the applications' ratios, with the 95% percentile
 // bootstrap interval over the applications: two searches of one differ by as much as many an

@@ -1,8 +1,8 @@
 // Claim: ProTuner's ensemble that times at each root what its trees find (mcts_cost+real_1s)
-// ends with faster schedules, in geometric mean over apps and by all of its interval, than the one that asks the model
-// alone (mcts_1s), by the same seed, with a tenth of the paper's times, and nowhere with one
-// that is less than 0.9 times as fast. It takes much longer. -dir keeps the run, which then
-// goes on where it was stopped.
+// ends with faster schedules, in geometric mean over apps and by all of its interval, than the
+// one that asks the model alone (mcts_1s), by the same seed, with a tenth of the paper's times,
+// and nowhere with one that is less than 0.9 times as fast. It takes much longer. -dir keeps the
+// run, which then goes on where it was stopped.
 package main
 
 import (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -140,8 +141,7 @@ func (c *benchCompareCmd) Run(g *globals) error {
 	if c.JSON {
 		return printJSON(found)
 	}
-	report.BenchComparison(os.Stdout, found)
-	return nil
+	return printed(func(w io.Writer) { report.BenchComparison(w, found) })
 }
 
 // benchError tells what the user can mend from what failed.
@@ -174,7 +174,7 @@ func showBench(ctx context.Context, run, against string, asJSON, markdown bool, 
 	case markdown:
 		_, err = fmt.Print(report.BenchMarkdown(b, s))
 	default:
-		report.Bench(os.Stdout, b, s)
+		err = printed(func(w io.Writer) { report.Bench(w, b, s) })
 	}
 	if err != nil {
 		return nil, err
@@ -184,10 +184,7 @@ func showBench(ctx context.Context, run, against string, asJSON, markdown bool, 
 		return nil, fmt.Errorf("cannot write the report's files: %w; `protuner bench report %s --out DIR` writes them elsewhere", err, run)
 	}
 	if !asJSON && !markdown {
-		fmt.Fprintf(os.Stdout, "\nfiles:\n")
-		for _, f := range files {
-			fmt.Fprintf(os.Stdout, "  %s\n", f)
-		}
+		_, err = fmt.Printf("\nfiles:\n  %s\n", strings.Join(files, "\n  "))
 	}
-	return s, nil
+	return s, err
 }

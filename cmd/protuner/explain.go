@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -74,7 +75,7 @@ func (c *explainCmd) Run(g *globals) error {
 	if c.JSON {
 		return printJSON(e)
 	}
-	return printExplanation(e, c.Schedule, near.State)
+	return printed(func(w io.Writer) { printExplanation(w, e, c.Schedule, near.State) })
 }
 
 // best is the fastest schedule of those that the database has of the pipeline and the
@@ -97,18 +98,18 @@ func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, gen *bridg
 	return &out, nil
 }
 
-func printExplanation(e report.Explanation, file string, s *space.State) error {
+func printExplanation(w io.Writer, e report.Explanation, file string, s *space.State) {
 	if e.InSpace {
-		fmt.Printf("%s is in the space.\n\n%s\n", file, s)
+		fmt.Fprintf(w, "%s is in the space.\n\n%s\n", file, s)
 		if len(e.Besides) > 0 {
-			fmt.Printf("Decided besides, which no loop nest says:\n  %s\n\n", strings.Join(e.Besides, "\n  "))
+			fmt.Fprintf(w, "Decided besides, which no loop nest says:\n  %s\n\n", strings.Join(e.Besides, "\n  "))
 		}
 	} else {
-		fmt.Printf("%s is not in the space:\n", file)
+		fmt.Fprintf(w, "%s is not in the space:\n", file)
 		for _, why := range e.Foreign {
-			fmt.Printf("  %s\n", why)
+			fmt.Fprintf(w, "  %s\n", why)
 		}
-		fmt.Printf("\nThe nearest schedule that is:\n\n%s\n", s)
+		fmt.Fprintf(w, "\nThe nearest schedule that is:\n\n%s\n", s)
 	}
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -120,7 +121,7 @@ func printExplanation(e report.Explanation, file string, s *space.State) error {
 		}
 		t.AppendRow(table.Row{c.Name, fmt.Sprintf("%.4g ms", c.Cost), measured})
 	}
-	fmt.Println(t.Render())
+	fmt.Fprintln(w, t.Render())
 	t = table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"stage", e.Costs[0].Name, "share", e.Beside, "share"})
@@ -128,6 +129,5 @@ func printExplanation(e report.Explanation, file string, s *space.State) error {
 		t.AppendRow(table.Row{st.Stage, fmt.Sprintf("%.4g ms", st.Cost), fmt.Sprintf("%.1f%%", 100*st.Share),
 			fmt.Sprintf("%.4g ms", st.Beside), fmt.Sprintf("%.1f%%", 100*st.Other)})
 	}
-	_, err := fmt.Println(t.Render())
-	return err
+	fmt.Fprintln(w, t.Render())
 }

@@ -64,8 +64,8 @@ func (c *exportCmd) Run(g *globals) error {
 			return err
 		}
 		if c.Out == "" {
-			fmt.Print(text)
-			return nil
+			_, err := fmt.Print(text)
+			return err
 		}
 		if err := c.write(i, name, text); err != nil {
 			return err
@@ -127,9 +127,6 @@ func (c *exportCmd) render(m tunedb.Measurement, pipe *pipeline.Pipeline, run *t
 }
 
 func (c *exportCmd) write(rank int, name, text string) error {
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return err
-	}
 	if rank > 0 {
 		name = fmt.Sprintf("%s.%d", name, rank+1)
 	}
@@ -138,6 +135,13 @@ func (c *exportCmd) write(rank int, name, text string) error {
 		ending = ".schedule.txt"
 	}
 	path := filepath.Join(c.Out, bridge.WithoutNamespaces(name)+ending)
-	fmt.Println(path)
-	return os.WriteFile(path, []byte(text), 0o644)
+	err := os.MkdirAll(c.Out, 0o755)
+	if err == nil {
+		err = tune.WriteWhole(path, []byte(text))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w; free space, or name another folder with -o", path, err)
+	}
+	_, err = fmt.Println(path)
+	return err
 }

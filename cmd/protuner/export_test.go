@@ -1,12 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tune"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -72,5 +80,79 @@ func TestRunToExportIsFound(t *testing.T) {
 		case w.fails == "" && (err != nil || run.ID != w.id):
 			t.Errorf("run %d of %s: found %+v, %v, want %d", w.number, w.algorithm, run, err, w.id)
 		}
+	}
+}
+
+// full is a file on a disk that is full.
+func full(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// An earlier file stays where a new one cannot be written, and what stdout does not take is an
+// error.
+func TestUnwritableExports(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "f.schedule.h"), "earlier")
+	if err := os.MkdirAll(filepath.Join(dir, ".protuner-f.schedule.h", "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := &exportCmd{Out: dir, Format: "schedule.h"}
+	err := c.write(0, "f", "new")
+	if text, readErr := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), "cannot write "+path+": ") || readErr != nil || string(text) != "earlier" {
+		t.Errorf("%v, and there is %q, %v", err, text, readErr)
+	}
+
+	stdout := os.Stdout
+	t.Cleanup(func() { os.Stdout = stdout })
+	os.Stdout = full(t)
+	if err := c.write(1, "f", "second"); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the path of a file that nobody was told: %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "f.2.schedule.h")); err != nil || string(text) != "second" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if err := printed(func(w io.Writer) { fmt.Fprintln(w, "a report") }); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a report that nobody got: %v", err)
+	}
+}
+
+// Where the winner's files cannot be written its races are not lost: the report is printed and
+// stored, and export writes what was found elsewhere.
+func TestUnwritableWinner(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tunes with a real Halide")
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "out", "directives.h"), 0o755); err != nil { // where the header is to go
+		t.Fatal(err)
+	}
+	o := execute(t, dir, "tune", small, "--trials", "4", "--budget", "1m", "--seeds", "none", "--baseline", "none", "--db", "u.db", "--json", "-o", "out")
+	r := new(tune.Report)
+	if err := json.Unmarshal([]byte(o.out), r); err != nil || o.code != exitFailed || r.Hash == "" || r.Final <= 0 || r.Out != "" || len(r.Files) > 0 || len(o.left) > 0 {
+		t.Errorf("code %d, %v, left behind %v, report %s", o.code, err, o.left, o.out)
+	}
+	_, last, _ := strings.Cut(o.words, "protuner: the winner's files could not be written: ")
+	if !strings.Contains(last, "directives.h") || !strings.Contains(last, "`protuner export`") || strings.Count(last, "\n") != 1 {
+		t.Errorf("ended with\n%s", o.words)
+	}
+	if beside, err := filepath.Glob(filepath.Join(dir, "out", ".protuner-*")); err != nil || len(beside) > 0 {
+		t.Errorf("left in the folder: %v, %v", beside, err)
+	}
+
+	if o := execute(t, dir, "export", small, "--db", "u.db"); o.code != exitDone || !strings.Contains(o.out, r.Hash) || strings.Contains(o.words, "protuner check") {
+		t.Errorf("export: code %d\n%s%s", o.code, o.out, o.words)
+	}
+	cmd := command(t, dir, "export", small, "--db", "u.db")
+	var words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full(t), &words
+	_ = cmd.Run() // its code is looked at
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(words.String(), "no space left") {
+		t.Errorf("export to a full disk: %v\n%s", cmd.ProcessState, &words)
 	}
 }

@@ -2,9 +2,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -77,14 +79,20 @@ func run(args []string) (code int) {
 	defer cancel()
 	g := &globals{ctx: ctx, stop: make(chan struct{})}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	signal.Notify(signals, ends...)
 	go func() {
 		<-signals
 		close(g.stop)
-		if g.gently.Load() {
-			<-signals
+		// A terminal that is closed sends SIGHUP twice, by its shell and by itself.
+		for g.gently.Load() && <-signals == syscall.SIGHUP {
 		}
 		cancel()
+		// What does not end by that is killed by the next one.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
 	}()
 	err = k.Run(g)
 	if errors.Is(err, context.Canceled) {
@@ -97,7 +105,7 @@ func run(args []string) (code int) {
 }
 
 // globals are what every verb gets. Ctrl-C cancels the context, or where a verb asked for
-// stopping the second one does.
+// stopping the second one does; one more kills.
 type globals struct {
 	ctx    context.Context
 	stop   chan struct{}
@@ -108,6 +116,14 @@ type globals struct {
 func (g *globals) stopping() <-chan struct{} {
 	g.gently.Store(true)
 	return g.stop
+}
+
+// printed has write print to stdout and gives the error of that, which a result that nobody
+// got must not hide.
+func printed(write func(io.Writer)) error {
+	out := bufio.NewWriter(os.Stdout)
+	write(out)
+	return out.Flush()
 }
 
 func exitCode(err error) int {

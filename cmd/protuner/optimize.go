@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -263,8 +264,8 @@ func (c *optimizeCmd) print(r *report.Result) error {
 		if err := printJSON(r); err != nil {
 			return err
 		}
-	} else {
-		report.Summary(os.Stdout, r)
+	} else if err := printed(func(w io.Writer) { report.Summary(w, r) }); err != nil {
+		return err
 	}
 	if c.Plot != "" && r.Best != nil {
 		failed = errors.Join(failed, report.Plot(c.Plot, r))

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/protuner/protuner/internal/report"
@@ -75,12 +76,13 @@ func (c *showCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	if r != nil {
-		report.Tuned(os.Stdout, r)
-		fmt.Println()
-	}
-	report.Fastest(os.Stdout, top)
-	return nil
+	return printed(func(w io.Writer) {
+		if r != nil {
+			report.Tuned(w, r)
+			fmt.Fprintln(w)
+		}
+		report.Fastest(w, top)
+	})
 }
 
 // list adds to each run what the database has of its workload.

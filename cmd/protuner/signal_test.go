@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/protuner/protuner/internal/bridge/bridgetest"
 	"github.com/protuner/protuner/internal/tune"
@@ -22,22 +25,29 @@ const slowLinker = "#!/bin/sh\n[ \"$1\" = -shared ] && { echo > linking; sleep 3
 
 // TestSignalledTunes: after Ctrl-C, and SIGTERM is the same, the best so far is kept, built and
 // reported, and the exit code says what happened; a second signal ends what still builds that,
-// and only the database has what was measured.
+// and only the database has what was measured. A terminal that is closed, which is told twice,
+// counts as one.
 func TestSignalledTunes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tunes with a real Halide")
 	}
-	for name, signals := range map[string][]os.Signal{
-		"Ctrl-C":       {os.Interrupt},
-		"SIGTERM":      {syscall.SIGTERM},
-		"Ctrl-C twice": {os.Interrupt, os.Interrupt},
+	for name, c := range map[string]struct {
+		signals []os.Signal
+		reports bool
+	}{
+		"Ctrl-C":            {[]os.Signal{os.Interrupt}, true},
+		"SIGTERM":           {[]os.Signal{syscall.SIGTERM}, true},
+		"a closed terminal": {[]os.Signal{syscall.SIGHUP, syscall.SIGHUP}, true},
+		"Ctrl-C twice":      {[]os.Signal{os.Interrupt, os.Interrupt}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if slices.Contains(c.signals, os.Signal(syscall.SIGHUP)) && signal.Ignored(syscall.SIGHUP) {
+				t.Skip("what nohup runs does not end with its terminal")
+			}
 			dir := t.TempDir()
 			cmd := command(t, dir, "tune", small, "--budget", "1m", "--seeds", "none", "--baseline", "own", "--db", "s.db", "--json", "-o", "out")
 			cmd.Env = append(cmd.Env, bridgetest.MarkVariable+"="+dir)
-			twice := len(signals) > 1
-			if twice {
+			if !c.reports {
 				linker := filepath.Join(dir, "linker")
 				if err := os.WriteFile(linker, []byte(slowLinker), 0o755); err != nil {
 					t.Fatal(err)
@@ -53,16 +63,16 @@ func TestSignalledTunes(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			due := []string{"best so far", "building the winner"}[:len(signals)]
+			due := []string{"best so far", "building the winner"}[:len(c.signals)]
 			for lines := bufio.NewScanner(progress); lines.Scan(); {
 				fmt.Fprintln(&words, lines.Text())
 				if len(due) == 0 || !strings.Contains(lines.Text(), due[0]) {
 					continue
 				}
-				if due[0] == "building the winner" {
+				if due[0] == "building the winner" && !c.reports {
 					bridgetest.Settled(t, func() bool { _, err := os.Stat(filepath.Join(dir, "linking")); return err == nil }, func() string { return "no winner was linked" })
 				}
-				if err := cmd.Process.Signal(signals[len(signals)-len(due)]); err != nil {
+				if err := cmd.Process.Signal(c.signals[len(c.signals)-len(due)]); err != nil {
 					t.Error(err)
 				}
 				due = due[1:]
@@ -73,13 +83,13 @@ func TestSignalledTunes(t *testing.T) {
 			}
 			r := new(tune.Report)
 			switch err := json.Unmarshal(out.Bytes(), r); {
-			case twice && out.Len() > 0:
+			case !c.reports && out.Len() > 0:
 				t.Errorf("reported all the same: %s", &out)
-			case !twice && (err != nil || r.Measured == 0 || r.Hash == "" || r.Final != 0 || len(r.Baselines) != 0):
+			case c.reports && (err != nil || r.Measured == 0 || r.Hash == "" || r.Final != 0 || len(r.Baselines) != 0):
 				t.Errorf("%v, report %s", err, &out)
 			}
 			for _, name := range []string{"directives.a", "directives.h", "directives.schedule.h", "report.md"} {
-				if _, err := os.Stat(filepath.Join(dir, "out", name)); (err == nil) == twice {
+				if _, err := os.Stat(filepath.Join(dir, "out", name)); (err == nil) != c.reports {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -99,9 +109,51 @@ func TestSignalledTunes(t *testing.T) {
 				t.Fatalf("%v, runs %+v", err, runs)
 			}
 			kept, err := tune.Reported(runs[0])
-			if err != nil || (kept == nil) != twice || kept != nil && kept.Hash != r.Hash {
+			if err != nil || (kept == nil) == c.reports || kept != nil && kept.Hash != r.Hash {
 				t.Errorf("%v, kept %+v", err, kept)
 			}
 		})
+	}
+}
+
+// TestOneMoreSignalKills: what waits for something that no context ends, as for a pipe that
+// nobody writes to, is ended by the signal after the one that cancels.
+func TestOneMoreSignalKills(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "space.json")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, dir, "optimize", pipe, "--", "true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // how it ended is looked at
+		close(ended)
+	}()
+	// It can be opened to be written once it is read.
+	bridgetest.Settled(t, func() bool {
+		writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			t.Cleanup(func() { writer.Close() })
+		}
+		return err == nil
+	}, func() string { return "the space was not read" })
+	sent := 0
+	for over := false; !over; {
+		if cmd.Process.Signal(syscall.SIGTERM) == nil { // as Ctrl-C, which a shell may have its jobs ignore
+			sent++
+		}
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM || sent < 2 {
+		t.Errorf("after %d signals: %v", sent, cmd.ProcessState)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (c *tuneCmd) Run(g *globals) error {
 	screen := report.NewProgress(os.Stderr)
 	r, err := tune.Run(g.ctx, o, screen.Events(), g.stopping())
 	screen.Close()
-	if err != nil && (!errors.Is(err, tune.ErrInterrupted) && !errors.Is(err, tune.ErrUnkept) || r == nil || r.Hash == "") {
+	if err != nil && (!reported(err) || r == nil || r.Hash == "") {
 		return err
 	}
 	if r.Out != "" {
@@ -118,8 +119,12 @@ func (c *tuneCmd) Run(g *globals) error {
 	if c.JSON {
 		return errors.Join(printJSON(r), err)
 	}
-	report.Tuned(os.Stdout, r)
-	return err
+	return errors.Join(printed(func(w io.Writer) { report.Tuned(w, r) }), err)
+}
+
+// reported holds for errors that a report may come with.
+func reported(err error) bool {
+	return errors.Is(err, tune.ErrInterrupted) || errors.Is(err, tune.ErrUnkept) || errors.Is(err, tune.ErrUnwritten)
 }
 
 // chosen are the schedulers that a flag names; none is nobody.

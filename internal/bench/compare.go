@@ -78,8 +78,9 @@ func Compare(a, b *Stored) (*Comparison, error) {
 	theirs := b.Manifest.conditions()
 	for i, x := range a.Manifest.conditions() {
 		y := theirs[i]
-		// What one of the runs is too old to know is no difference.
-		if x.value == y.value || x.value == "" || y.value == "" {
+		// What one of the runs is too old to know is no difference; the builds of two versions
+		// always differ.
+		if x.value == y.value || x.value == "" || y.value == "" || x.what == buildOfHalide && a.Manifest.Halide != b.Manifest.Halide {
 			continue
 		}
 		c.Notes = append(c.Notes, fmt.Sprintf("another %s: %s and %s", x.what, x.value, y.value))
@@ -129,6 +130,8 @@ type condition struct {
 	timed       bool   // it changes how long one and the same schedule takes
 }
 
+const buildOfHalide = "build of Halide"
+
 func (m Manifest) conditions() []condition {
 	o := m.Options
 	peers := "the budget"
@@ -139,7 +142,7 @@ func (m Manifest) conditions() []condition {
 		{"CPU", m.CPU, false}, // it and the next are the machine, which drift is of in any case
 		{"machine", m.Host, false},
 		{"Halide", m.Halide, true},
-		{"build of Halide", m.HalideBuild, true},
+		{buildOfHalide, m.HalideBuild, true},
 		{"number of threads", fmt.Sprint(o.Threads), true},
 		{"budget", o.Budget.String(), false},
 		{"limit of the peers' time", peers, false},

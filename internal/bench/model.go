@@ -255,11 +255,12 @@ func autotuned(p plan) method {
 		var best search.Solution
 		bestTime := math.Inf(1)
 		var last error
-		timer.Store = func(_ context.Context, _ search.Candidate, r measure.Result) error {
+		store := timer.Store
+		timer.Store = func(ctx context.Context, c search.Candidate, r measure.Result) error {
 			if r.Status != measure.OK {
 				last = &bridge.Failure{Status: r.Status.String(), Message: r.Message}
 			}
-			return nil
+			return store(ctx, c, r)
 		}
 		for run := int64(0); ; run++ {
 			left := time.Until(ends)
@@ -323,7 +324,16 @@ func (p plan) again(divide float64, n int64) (search.Searcher, error) {
 	return p.searcher(divide, nil)
 }
 
-// timer measures what searches find, each schedule once.
+// timer measures what searches find, each schedule once. Once the fork server is gone, which is
+// its error, the search ends: the model alone would decide what was to be decided by timing.
 func (s *stage) timer() *tune.RootTimer {
-	return &tune.RootTimer{Measure: s.screener().Measure, Width: s.threads + 1, Most: math.MaxInt, Known: map[uint64]float64{}}
+	return &tune.RootTimer{
+		Measure: s.screener().Measure, Width: s.threads + 1, Most: math.MaxInt, Known: map[uint64]float64{},
+		Store: func(_ context.Context, _ search.Candidate, r measure.Result) error {
+			if r.Status != measure.InfraFailed {
+				return nil
+			}
+			return s.server.Ended()
+		},
+	}
 }

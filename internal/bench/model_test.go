@@ -1,12 +1,16 @@
 package bench
 
 import (
+	"fmt"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/bridge/bridgetest"
+	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/search"
 	"github.com/protuner/protuner/internal/space"
@@ -60,5 +64,30 @@ func TestBudgetsOfPlans(t *testing.T) {
 		if _, err := parseMethod(name); err == nil {
 			t.Errorf("%q is a method, though it picks by measuring", name)
 		}
+	}
+}
+
+// A search that times at its roots ends with its fork server, as a fault of the machine: what the
+// model alone decided is not to stand for it.
+func TestSearchesEndWithTheirServer(t *testing.T) {
+	hello := fmt.Sprintf(`{"type":"hello","protocol":%d}`, bridge.Protocol)
+	g := stub(t, fmt.Sprintf(`[ "$1" = -r ] || printf '\%03o\000\000\000%s' >&4`, len(hello), hello))
+	// Nothing that is compiled here is ever run.
+	g.Toolchain.Cache, g.Toolchain.Compiler, g.Toolchain.Linker = bridge.Cache{Dir: t.TempDir()}, "true", "ld"
+	server, err := g.Serve(t.Context(), bridge.ServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	bridgetest.Settled(t, func() bool { return server.Ended() != nil }, func() string { return "the server lives on" })
+
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	found := search.Solution{Node: search.NewStateNode(sp.Start()).SampleDown(rand.New(rand.NewSource(1)))}
+	s := &stage{server: server, ref: &bridge.Reference{}, protocol: measure.DefaultProtocol(), threads: 1}
+	if _, err = s.timer().Choose(t.Context(), []search.Solution{found}); err == nil {
+		t.Fatal("a root was decided")
+	}
+	if status, message := failure(err); status != measure.InfraFailed || !strings.Contains(message, "fork server ended") {
+		t.Errorf("%s: %s", status, message)
 	}
 }

@@ -302,7 +302,7 @@ func TestOneRunHasAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var usage *UsageError
-	if _, err := hold(dir); !errors.As(err, &usage) || !strings.Contains(err.Error(), "another protuner is at the run in "+dir) {
+	if _, err := hold(dir); !errors.As(err, &usage) || !strings.Contains(err.Error(), "another protuner is working on the run in "+dir) {
 		t.Errorf("a second: %v", err)
 	}
 	release()

@@ -209,7 +209,7 @@ func failure(err error) (measure.Status, string) {
 		status, _ := measure.StatusOf(candidate)
 		return status, candidate.Message // also of bad input, which is no Status: its words say all
 	case errors.As(err, &generator) && generator.Killed:
-		return measure.InfraFailed, "its scheduler was killed, as by a machine that has no memory left"
+		return measure.OutOfMemory, "killed by the system, as where memory runs out; give --peer-memory less than this machine has"
 	case errors.As(err, &shut) && errors.As(err, &generator):
 		return measure.BuildFailed, shut.what + ": " + generator.Line()
 	case errors.As(err, &generator):
@@ -218,4 +218,11 @@ func failure(err error) (measure.Status, string) {
 		return measure.BuildFailed, err.Error()
 	}
 	return measure.InfraFailed, err.Error()
+}
+
+// ofMachine holds for faults of the machine or of protuner: they prove nothing about what was
+// made.
+func ofMachine(err error) bool {
+	status, _ := failure(err)
+	return status == measure.InfraFailed
 }

@@ -26,12 +26,19 @@ func (r *runner) race(ctx context.Context, s *stage) error {
 			r.note("%s: no method came to a schedule that computes the right thing", p.label())
 			return nil
 		}
+		entries = slices.DeleteFunc(entries, func(e tunedb.BenchEntry) bool { return !e.Checked })
+		if len(entries) == 0 {
+			return nil // why not was said of each
+		}
 		r.begun(p.label(), fmt.Sprintf("race of %d", len(entries)))
 		race, err := r.lap(ctx, s, entries)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil { // the first one's lap, against which all others are timed
+			if ofMachine(err) { // and anybody's would have failed
+				return r.leaveOut(ctx, p, err)
+			}
 			if err := r.fell(ctx, entries[0], err); err != nil {
 				return err
 			}
@@ -42,8 +49,9 @@ func (r *runner) race(ctx context.Context, s *stage) error {
 }
 
 // checkEntry runs a build once and compares what it computes; what fails is no longer
-// in. Other schedulers' builds may be good for the estimated size only, which is
-// noted. The model's opinion of every schedule that the paper's space can say is
+// in. Where the machine fails it stays as it is, for the next run to check: to make it again
+// takes its whole budget. Other schedulers' builds may be good for the estimated size only,
+// which is noted. The model's opinion of every schedule that the paper's space can say is
 // stored besides.
 func (r *runner) checkEntry(ctx context.Context, s *stage, e tunedb.BenchEntry) error {
 	if e.Checked {
@@ -52,19 +60,28 @@ func (r *runner) checkEntry(ctx context.Context, s *stage, e tunedb.BenchEntry) 
 	library := r.library(s.part, e.Method, e.Repeat)
 	only := measure.CheckOnly(s.protocol)
 	_, err := s.fresh(library, false).Lap(ctx, only)
-	if err != nil && ctx.Err() == nil {
-		if _, again := s.fresh(library, true).Lap(ctx, only); again == nil {
+	if err != nil && !ofMachine(err) && ctx.Err() == nil {
+		_, again := s.fresh(library, true).Lap(ctx, only)
+		switch {
+		case again == nil:
 			e.Lenient, e.Note = true, joined(e.Note, "good for the estimated size only: "+err.Error())
 			err = nil
+		case ofMachine(again):
+			err = again
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if err != nil && ofMachine(err) {
+		_, e.Message = failure(err)
+		r.note("%s by %s cannot be checked: %s; the same command tries again", s.part.label(), e.Method, e.Message)
+		return r.update(ctx, e)
+	}
 	if err != nil {
 		return r.fell(ctx, e, err)
 	}
-	e.Checked = true
+	e.Checked, e.Message = true, "" // of a check that the machine failed, if any
 	if what, err := r.scheduleOf(s, e); err == nil {
 		if e.Schedule == "" {
 			e.Schedule = what.String()

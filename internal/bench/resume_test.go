@@ -138,7 +138,7 @@ func TestLoopsSayWhatFailed(t *testing.T) {
 	}{
 		// One sample ends the loop, not the budget.
 		"echo cannot split >&2; exit 3": {adamsLoop(1, false), 10 * time.Second, "build_failed its scheduler failed: exit status 3: cannot split"},
-		"kill -9 $$":                    {adamsLoop(1, false), 10 * time.Second, "infra_failed its scheduler was killed, as by a machine that has no memory left"},
+		"kill -9 $$":                    {adamsLoop(1, false), 10 * time.Second, "out_of_memory killed by the system, as where memory runs out; give --peer-memory less than this machine has"},
 		"exec sleep 60":                 {mullapudiLoop, 300 * time.Millisecond, "timed_out stopped at its limit of 300ms of time"},
 	} {
 		j := &job{

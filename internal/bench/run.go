@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -133,7 +134,7 @@ func hold(dir string) (release func(), err error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot lock %s: %w", builds, err)
 	case !held:
-		return nil, &UsageError{fmt.Errorf("another protuner is at the run in %s; wait for its end, or name another folder with --out", dir)}
+		return nil, &UsageError{fmt.Errorf("another protuner is working on the run in %s; wait until it ends, or name another folder with --out", dir)}
 	}
 	return func() { lock.Close() }, nil
 }
@@ -356,17 +357,21 @@ func (o Options) beside(free int64) int {
 	return max(n, 1)
 }
 
-// availableMemory is what Linux says can be had without swapping, in bytes; 0 where it does
-// not say.
-func availableMemory() int64 {
+// availableMemory is what Linux says can be had without swapping, in bytes, at most what a
+// container has in all; 0 where it does not say.
+func availableMemory() (free int64) {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {
 		var kib int64
 		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kib); n == 1 {
-			return kib << 10
+			free = kib << 10
 		}
 	}
-	return 0
+	text, _ = os.ReadFile("/sys/fs/cgroup/memory.max")
+	if most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
+		free = min(free, most)
+	}
+	return free
 }
 
 // makeBeside makes what does not need the machine for itself: other schedulers.

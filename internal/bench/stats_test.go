@@ -320,6 +320,7 @@ func TestComparisonsNoteWhatDiffers(t *testing.T) {
 		{func(a, b *Manifest) { b.Host = "4 processors" }, "another machine: 2 processors and 4 processors", ""},
 		{func(a, b *Manifest) { b.Halide = "19.0.0" }, "another Halide: 21.0.0 and 19.0.0", "another Halide"},
 		{func(a, b *Manifest) { a.HalideBuild, b.HalideBuild = "12ab", "34cd" }, "another build of Halide: 12ab and 34cd", "another build of Halide"},
+		{func(a, b *Manifest) { a.HalideBuild, b.HalideBuild, b.Halide = "12ab", "34cd", "19.0.0" }, "another Halide: 21.0.0 and 19.0.0", "another Halide"},
 		{func(a, b *Manifest) { b.HalideBuild = "34cd" }, "", ""},
 		{func(a, b *Manifest) { b.Options.Threads = 4 }, "another number of threads: 2 and 4", "another number of threads"},
 		{func(a, b *Manifest) { b.Options.Budget = time.Minute }, "another budget: 5m0s and 1m0s", ""},

@@ -142,7 +142,7 @@ const notRaced = "not raced yet"
 // of some seeds. Empty where nothing failed and there is a time.
 func (st standing) lacks(seeds int) string {
 	switch {
-	case st.best > 0 && len(st.failed) > 0:
+	case len(st.failed) > 1 || st.best > 0 && len(st.failed) > 0:
 		counts := map[measure.Status]int{}
 		for _, status := range st.failed {
 			counts[status]++

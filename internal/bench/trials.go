@@ -195,10 +195,9 @@ func (r *retrainer) learn(ctx context.Context, round []tried) error {
 		}
 		sample := filepath.Join(folder, fmt.Sprintf("%d.sample", r.n))
 		features := filepath.Join(t.dir, r.j.gen.Name+".featurization")
-		words, err := exec.CommandContext(ctx, filepath.Join(bin, "featurization_to_sample"), features,
-			fmt.Sprint(t.seconds), "0", fmt.Sprint(r.n), sample).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("featurization_to_sample of Halide: %w: %s", err, bridge.LastLine(string(words)))
+		cmd := exec.Command(filepath.Join(bin, "featurization_to_sample"), features, fmt.Sprint(t.seconds), "0", fmt.Sprint(r.n), sample)
+		if words, err := bridge.CombinedOutput(ctx, cmd); err != nil {
+			return fmt.Errorf("featurization_to_sample of Halide: %w: %s", err, bridge.LastLine(words))
 		}
 		r.samples = append(r.samples, sample)
 	}
@@ -218,10 +217,10 @@ func (r *retrainer) learn(ctx context.Context, round []tried) error {
 	weights := filepath.Join(folder, "retrained.weights")
 	args := []string{"--initial_weights=" + r.weights, "--epochs=" + fmt.Sprint(epochs), "--rates=" + rate, fmt.Sprintf("--num_cores=%d", r.j.o.Threads), "--weights_out=" + weights,
 		"--best_benchmark=" + filepath.Join(folder, "best.txt"), "--best_schedule=" + filepath.Join(folder, "best.schedule.h")}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "adams2019_retrain_cost_model"), args...)
+	cmd := exec.Command(filepath.Join(bin, "adams2019_retrain_cost_model"), args...)
 	cmd.Stdin = strings.NewReader(strings.Join(r.samples, "\n") + "\n")
-	if words, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("adams2019_retrain_cost_model of Halide: %w: %s", err, bridge.LastLine(string(words)))
+	if words, err := bridge.CombinedOutput(ctx, cmd); err != nil {
+		return fmt.Errorf("adams2019_retrain_cost_model of Halide: %w: %s", err, bridge.LastLine(words))
 	}
 	r.weights = weights
 	return nil

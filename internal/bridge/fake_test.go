@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/protuner/protuner/internal/bridge/bridgetest"
 	"github.com/protuner/protuner/internal/schedule"
 )
 
@@ -29,11 +31,27 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if fault := os.Getenv(fakeVariable); fault != "" {
+	switch fault := os.Getenv(fakeVariable); fault {
+	case "":
+		os.Exit(m.Run())
+	case "protuner":
+		waits()
+	default:
 		fake(fault)
-		return
 	}
-	os.Exit(m.Run())
+}
+
+// waits is protuner while its Generator hangs.
+func waits() {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Setenv(fakeVariable, "hang"); err != nil {
+		panic(err)
+	}
+	g := &Generator{Binary: self, Name: "fake", Toolchain: &Toolchain{Halide: &Halide{Lib: "/nowhere"}}, plugin: "/nowhere.so"}
+	_, _ = g.describe(context.Background(), nil)
 }
 
 // fake is the other side of the wire. Descriptors 3 and 4 are the session's.
@@ -269,6 +287,24 @@ func TestCancelledSessionsEndWithTheirContext(t *testing.T) {
 	gone()
 }
 
+// A Generator that hangs dies with protuner, whatever ends that: nobody else would end it.
+func TestGeneratorsDieWithProtuner(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked, pid := mark(t), filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), fakeVariable+"=protuner", pidVariable+"="+pid)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, "no Generator was begun", func() bool { return exists(pid) })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	settled(t, "the Generator lives on", func() bool { return len(bridgetest.Marked(marked)) == 0 })
+}
+
 func TestMissingProgramIsNamed(t *testing.T) {
 	g, _ := fakeGenerator(t, "hang")
 	g.Binary = "/nowhere/generator"
@@ -378,34 +414,50 @@ func TestCancelledBuildsReturn(t *testing.T) {
 	}
 }
 
-// Folders of servers that were killed together with their maker go when the next
-// server starts; those of the living stay.
+// Folders of servers that were killed together with their maker go when the next server
+// starts; those of the living stay. In containers each protuner may have the same number as
+// the last one, which is dead, and as those beside it, which are not.
 func TestLeftoversAreRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	dead := filepath.Join(os.TempDir(), scratchPrefix+"4194399-abc") // above the largest process number
-	alive := filepath.Join(os.TempDir(), fmt.Sprintf("%s%d-abc", scratchPrefix, os.Getpid()))
-	other := filepath.Join(os.TempDir(), scratchPrefix+"of-somebody-else")
-	for _, d := range []string{dead, alive, other} {
-		if err := os.MkdirAll(filepath.Join(d, "below"), 0o700); err != nil {
+	first, err := NewScratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer RemoveScratch(first)
+	folder := func(of any) string {
+		dir := filepath.Join(os.TempDir(), fmt.Sprint(scratchPrefix, of, "-abc"))
+		if err := os.MkdirAll(filepath.Join(dir, "below"), 0o700); err != nil {
 			t.Fatal(err)
 		}
+		return dir
 	}
-	// Of a process that is not counted here, as in another container.
-	elsewhere := filepath.Join(os.TempDir(), scratchPrefix+"4194398-abc")
-	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+	locked := func(dir string) string {
+		lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+		if err := lock.Lock(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { lock.Close() })
+		return dir
+	}
+	const unused = 4194399 // above the largest process number
+	dead, namesake := folder(unused), folder(os.Getpid())
+	stay := map[string]string{
+		"this process's": first, "a living process's": folder(os.Getppid()), "somebody else's": folder("of-somebody-else"),
+		"one of a process that is not counted here": locked(folder(unused - 1)),
+		"a living namesake's":                       locked(folder(fmt.Sprint(os.Getpid(), "-def"))),
+	}
+	second, err := NewScratch()
+	if err != nil {
 		t.Fatal(err)
 	}
-	lock := flock.New(elsewhere, flock.SetFlag(os.O_RDONLY))
-	if err := lock.Lock(); err != nil {
-		t.Fatal(err)
+	defer RemoveScratch(second)
+	if exists(dead) || exists(namesake) {
+		t.Errorf("left: a dead process's %v, a dead namesake's %v", exists(dead), exists(namesake))
 	}
-	defer lock.Close()
-	removeLeftovers()
-	if !exists(elsewhere) {
-		t.Error("a folder that is locked was removed")
-	}
-	if exists(dead) || !exists(alive) || !exists(other) {
-		t.Errorf("dead %v, alive %v, other %v", exists(dead), exists(alive), exists(other))
+	for whose, dir := range stay {
+		if !exists(dir) {
+			t.Errorf("removed: %s", whose)
+		}
 	}
 }
 

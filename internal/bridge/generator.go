@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/protuner/protuner/internal/pipeline"
 	"github.com/protuner/protuner/internal/schedule"
@@ -374,9 +373,7 @@ func (g *Generator) Emit(ctx context.Context, autoscheduler string, params []Par
 	err := runLimited(ctx, cmd, limits)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		status, ok := exit.Sys().(syscall.WaitStatus)
-		killed := ok && status.Signaled() && status.Signal() == syscall.SIGKILL
-		return &GeneratorError{Reason: exit.ProcessState.String(), Words: words.String(), Killed: killed}
+		return &GeneratorError{Reason: exit.ProcessState.String(), Words: words.String(), Killed: killed(err)}
 	}
 	return err
 }

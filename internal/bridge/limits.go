@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,12 +32,11 @@ func (e *LimitError) Error() string { return "stopped at its limit of " + e.Valu
 // takes the machine's memory between two looks.
 const watchEvery = 20 * time.Millisecond
 
-// runLimited runs a command in a process group of its own until it ends, the
-// context is done or a limit is reached; then the whole group is killed. It dies
-// with protuner.
-func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
+// startMortal starts a command in a process group of its own, of which the process itself dies
+// with protuner, whatever ends that. over is to be closed once the process was waited for.
+func startMortal(cmd *exec.Cmd, over <-chan struct{}) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started, done := make(chan error, 1), make(chan error, 1)
+	started := make(chan error)
 	go func() {
 		// The kernel sends the signal when the thread ends that started the process.
 		runtime.LockOSThread()
@@ -44,15 +44,29 @@ func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			done <- cmd.Wait()
+			<-over
 		}
 	}()
-	if err := <-started; err != nil {
+	return <-started
+}
+
+// runLimited runs a command in a process group of its own until it ends, the
+// context is done or a limit is reached; then the whole group is killed. It dies
+// with protuner.
+func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
+	over := make(chan struct{})
+	defer close(over)
+	if err := startMortal(cmd, over); err != nil {
 		return fmt.Errorf("cannot run %s: %w", cmd.Path, err)
 	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
 	stop := func(why error) error {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		<-done
+		// It may have ended by itself unseen: protuner was stopped for longer than the limit.
+		if err := <-done; !killed(err) {
+			return err
+		}
 		return why
 	}
 	var deadline <-chan time.Time
@@ -77,6 +91,26 @@ func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
 			}
 		}
 	}
+}
+
+// killed says of what a command ended with that it was SIGKILL. Where protuner did not send
+// that the system did, as where memory runs out.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// CombinedOutput is exec.Cmd's, but what it runs ends with the context and dies with protuner.
+// Of a long output it gives the end.
+func CombinedOutput(ctx context.Context, cmd *exec.Cmd) (string, error) {
+	words := new(tail)
+	cmd.Stdout, cmd.Stderr = words, words
+	err := runLimited(ctx, cmd, Limits{})
+	return words.String(), err
 }
 
 // Within runs f for so long at most; where that is what ended it the error is a *LimitError.

@@ -1,9 +1,15 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -40,5 +46,38 @@ func TestProcessesAreLimited(t *testing.T) {
 	var exit *exec.ExitError
 	if err := runLimited(t.Context(), exec.Command("sh", "-c", "exit 3"), Limits{Time: time.Minute}); !errors.As(err, &exit) || exit.ExitCode() != 3 {
 		t.Errorf("failing: %v", err)
+	}
+}
+
+// What ended by itself is not said to have been stopped, though protuner noticed a limit first.
+func TestEndsThatNobodySawAreTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	// It is waited for until its output is closed, which another process holds open.
+	cmd := exec.Command("sh", "-c", `sleep 60 & echo $$ >"$0"; exit 3`, file)
+	cmd.Stdout = new(bytes.Buffer)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := make(chan error, 1)
+	go func() { told <- runLimited(ctx, cmd, Limits{}) }()
+	settled(t, "it does not end", func() bool {
+		text, _ := os.ReadFile(file)
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	})
+	cancel()
+	var exit *exec.ExitError
+	if err := <-told; !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("got %v, want exit status 3", err)
+	}
+}
+
+// A build whose runner the system kills has not crashed: there was no memory for it.
+func TestKilledRunnersHadNoMemory(t *testing.T) {
+	for script, want := range map[string]string{"kill -9 $$": "out_of_memory", "kill -15 $$": "crashed", "exit 3": "crashed"} {
+		_, err := Fresh{Runner: "sh", Library: "-c", Function: script}.Run(t.Context(), RunProtocol{})
+		var f *Failure
+		if !errors.As(err, &f) || f.Status != want {
+			t.Errorf("%s: got %v, want %s", script, err, want)
+		}
 	}
 }

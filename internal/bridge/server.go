@@ -77,35 +77,43 @@ type Server struct {
 
 // scratchPrefix begins the name of every server's folder; the number after it is
 // the process that made it, so that leftovers of one that was killed together with
-// its server can be told. That process locks the folder besides: its number may be another
-// where processes are counted for themselves, as in containers that share the folder.
+// its server can be told. That process locks the folder besides: its number may be another,
+// or the same as this one's, where processes are counted for themselves, as in containers that
+// share the folder.
 const scratchPrefix = "protuner-serve-"
 
 // scratches are the locks of the folders that this process made.
-var scratches sync.Map
+var scratches = struct {
+	sync.Mutex // held while one is made: what is not locked yet looks left over
+	locks      map[string]*flock.Flock
+}{locks: map[string]*flock.Flock{}}
 
 // NewScratch makes a folder for the server's files and, beside them, whatever else
 // should go when the server goes: it is the last to leave, also where protuner is
 // killed. Leftovers of those that were killed together, or before they had a server, are
 // removed.
 func NewScratch() (string, error) {
+	scratches.Lock()
+	defer scratches.Unlock()
 	removeLeftovers()
 	scratch, err := os.MkdirTemp("", scratchPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return "", fmt.Errorf("cannot make a scratch folder: %w; set TMPDIR to one that can be written", err)
 	}
-	// Where folders cannot be locked nobody takes one for left over.
-	if lock := flock.New(scratch, flock.SetFlag(os.O_RDONLY)); lock.Lock() == nil {
-		scratches.Store(scratch, lock)
-	}
+	lock := flock.New(scratch, flock.SetFlag(os.O_RDONLY))
+	_ = lock.Lock() // where folders cannot be locked nobody takes one for left over
+	scratches.locks[scratch] = lock
 	return scratch, nil
 }
 
 // RemoveScratch removes a folder that NewScratch made.
 func RemoveScratch(dir string) error {
 	err := os.RemoveAll(dir)
-	if lock, ok := scratches.LoadAndDelete(dir); ok {
-		lock.(*flock.Flock).Close()
+	scratches.Lock()
+	defer scratches.Unlock()
+	if lock := scratches.locks[dir]; lock != nil {
+		lock.Close()
+		delete(scratches.locks, dir)
 	}
 	return err
 }
@@ -160,13 +168,14 @@ func (g *Generator) Serve(ctx context.Context, o ServerOptions) (server *Server,
 }
 
 // removeLeftovers deletes the folders of servers whose maker is gone and which
-// nothing lives in any more.
+// nothing lives in any more. What has this process's number and was not made by it is of
+// another that had the same. Called with scratches locked.
 func removeLeftovers() {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, dir := range old {
 		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), scratchPrefix), "-")
 		n, err := strconv.Atoi(pid)
-		if err != nil || !errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+		if err != nil || scratches.locks[dir] != nil || n != os.Getpid() && !errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
 			continue
 		}
 		lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))

@@ -25,6 +25,7 @@ type session struct {
 	words  *tail
 	hello  answer
 	closed sync.Once
+	over   chan struct{} // closed when the process was waited for
 }
 
 // sessionLimits bound a Generator that hangs; honest ones stay far below.
@@ -38,7 +39,7 @@ var defaultSessionLimits = sessionLimits{answer: 10 * time.Minute, end: 5 * time
 // start runs the Generator, loads the plugin and shakes hands. Further arguments
 // are put on the Generator's command line.
 func (g *Generator) start(ctx context.Context, h hello, args ...string) (*session, error) {
-	s, err := g.spawn(ctx, g.arguments(args, "-p", g.plugin, "autoscheduler=ProTuner",
+	s, err := g.spawn(ctx, h.Mode == "serve", g.arguments(args, "-p", g.plugin, "autoscheduler=ProTuner",
 		"autoscheduler.fd_in=3", "autoscheduler.fd_out=4"))
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (g *Generator) registered(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := g.spawn(ctx, []string{"-p", plugin})
+	s, err := g.spawn(ctx, false, []string{"-p", plugin})
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +73,9 @@ func (g *Generator) registered(ctx context.Context) ([]string, error) {
 	return s.hello.Generators, nil
 }
 
-// spawn runs the Generator's program with the session's pipes as descriptors 3 and 4.
-func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) {
+// spawn runs the Generator's program with the session's pipes as descriptors 3 and 4. It dies
+// with protuner unless it cleans up after that: then it ends once it sees its pipe's end.
+func (g *Generator) spawn(ctx context.Context, cleansUp bool, args []string) (*session, error) {
 	toPlugin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 		in.Close()
 		return nil, err
 	}
-	s := &session{ctx: ctx, limits: g.limits, in: in, out: out, words: new(tail)}
+	s := &session{ctx: ctx, limits: g.limits, in: in, out: out, words: new(tail), over: make(chan struct{})}
 	if s.limits == (sessionLimits{}) {
 		s.limits = defaultSessionLimits
 	}
@@ -92,11 +94,15 @@ func (g *Generator) spawn(ctx context.Context, args []string) (*session, error) 
 	s.cmd.ExtraFiles = []*os.File{toPlugin, fromPlugin}
 	s.cmd.Env = g.env()
 	s.cmd.Stdout, s.cmd.Stderr = s.words, s.words
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.cmd.Cancel = func() error { return syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
 	// Grandchildren may hold the output open; what they say is not waited for.
 	s.cmd.WaitDelay = time.Second
-	err = s.cmd.Start()
+	if cleansUp {
+		s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		err = s.cmd.Start()
+	} else {
+		err = startMortal(s.cmd, s.over)
+	}
 	toPlugin.Close()
 	fromPlugin.Close()
 	if err != nil {
@@ -186,6 +192,7 @@ func (s *session) finish() (waited error) {
 	s.closed.Do(func() {
 		s.in.Close()
 		waited = s.cmd.Wait()
+		close(s.over)
 		s.out.Close()
 	})
 	return waited
@@ -209,7 +216,7 @@ func (s *session) kill() {
 type GeneratorError struct {
 	Reason string
 	Words  string
-	Killed bool // by none of ours while it scheduled, as the system does where memory runs out
+	Killed bool // by a SIGKILL that protuner did not send, as Linux does where memory runs out
 }
 
 func (e *GeneratorError) Error() string {

@@ -89,8 +89,8 @@ const FarBehind = 1.25
 const disturbedFactor = 2
 
 // FewestRounds count in a race of slow participants: between the least and the greatest
-// of five paired ratios their true median lies with 94%, and of fewer with less than
-// what an interval claims. Where rounds are thrown away it ends after lateRounds in all.
+// of five paired ratios their true median lies with 94%, and of fewer with 88% or less, which
+// is no longer what an interval claims. Where rounds are thrown away it ends after lateRounds in all.
 const (
 	FewestRounds = 5
 	lateRounds   = 2 * FewestRounds

@@ -125,7 +125,7 @@ func ratio(i *measure.Interval) string {
 // fewMark stands after an interval that is from too few rounds; fewNote says so.
 const fewMark = "*"
 
-var fewNote = fmt.Sprintf("%s marks an interval from fewer than %d rounds, and a mean over one: it holds the true ratio less often than 95%%.", fewMark, measure.FewestRounds)
+var fewNote = fmt.Sprintf("%s marks an interval from fewer than %d rounds, and a mean over one: it holds the true ratio clearly less often than 95%%.", fewMark, measure.FewestRounds)
 
 // few says whether a cell's interval is from fewer rounds than one takes.
 func few(c bench.Cell) bool { return c.Ratio != nil && c.Pairs < measure.FewestRounds }

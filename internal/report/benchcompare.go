@@ -18,7 +18,7 @@ func BenchComparison(w io.Writer, c *bench.Comparison) {
 	}
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"application", "method", "A", "B", "times as fast B is", "p", ""})
+	t.AppendHeader(table.Row{"application", "method", "A", "B", "B's speedup", "p", ""})
 	for _, p := range c.Pairs {
 		app := appName(bench.Row{App: p.App, Parts: p.Parts})
 		t.AppendRow(table.Row{app, p.Method, Duration(p.A), Duration(p.B), ratio(&p.Ratio), fmt.Sprintf("%.2g", p.Adjusted), said(p)})

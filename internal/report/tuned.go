@@ -59,7 +59,7 @@ const remarks = 5
 // raceTable has a row for the winner and one for each baseline.
 func raceTable(r *tune.Report) table.Writer {
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"schedule", "fastest", "times as fast as it", "ratio of minima", ""})
+	t.AppendHeader(table.Row{"schedule", "fastest", "protuner's speedup", "ratio of minima", ""})
 	winner := ""
 	if r.Kept {
 		winner = "the Generator's own schedule as it stands"

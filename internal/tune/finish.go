@@ -56,7 +56,7 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if t.o.Out != "" {
 		t.events.phase("writing")
 		if err := t.publish(out); err != nil {
-			return err
+			return fmt.Errorf("%w: %w; free space or name another folder with -o, then `protuner export` writes the schedule, or the same command again all of it", ErrUnwritten, err)
 		}
 	}
 	if interrupted {
@@ -364,7 +364,7 @@ func (t *tuner) buildAhead(ctx context.Context, s schedule.Schedule, out string)
 		return nil, nil, err
 	}
 	found, known := t.foundAs(s)
-	source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.candidate.Decisions())
+	source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.decided())
 	if err != nil {
 		return nil, nil, err
 	}

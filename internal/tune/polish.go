@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,11 @@ const (
 	polishPatience = 10
 	// polishReach is how many times as large, or as small, a number may become at a time.
 	polishReach = 3
+	// polishKnown is how many outcomes a study begins with at most, and polishMost with how
+	// many it ends: making its model takes the third power of that, and nothing is timed
+	// meanwhile.
+	polishKnown = 200
+	polishMost  = 250
 )
 
 // polisher has another strategy find structures, and later in the budget takes turns with it
@@ -268,18 +274,58 @@ func (p *polisher) open(ctx context.Context) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
+	var known []tried
 	for _, hash := range p.order {
 		o := p.known[hash]
 		if o.shape != st.shape {
 			continue
 		}
 		if c, ok := st.config(o.schedule); ok {
-			if err := st.bayes.Import(ctx, c, valued(o)); err != nil {
-				return nil, err
-			}
+			known = append(known, tried{c, o.seconds})
+		}
+	}
+	for _, k := range instructive(known) {
+		if err := st.bayes.Import(ctx, k.config, valued(k.seconds)); err != nil {
+			return nil, err
 		}
 	}
 	return st, nil
+}
+
+// tried is a configuration of a study that was measured before; seconds is 0 where it failed.
+type tried struct {
+	config  bayesspace.Config
+	seconds float64
+}
+
+// instructive are those, in their order, that a study begins with: all, or where they are too
+// many the fastest, for half of the room, and the latest, which lie near what is fastest now
+// and say what fails there.
+func instructive(all []tried) []tried {
+	if len(all) <= polishKnown {
+		return all
+	}
+	var worked []int
+	for i, k := range all {
+		if k.seconds > 0 {
+			worked = append(worked, i)
+		}
+	}
+	slices.SortStableFunc(worked, func(a, b int) int { return cmp.Compare(all[a].seconds, all[b].seconds) })
+	taken := map[int]bool{}
+	for _, i := range worked[:min(len(worked), polishKnown/2)] {
+		taken[i] = true
+	}
+	for i := len(all) - 1; len(taken) < polishKnown; i-- {
+		taken[i] = true
+	}
+	var out []tried
+	for i, k := range all {
+		if taken[i] {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // of holds where nothing that the study did not ask for became the fastest since.
@@ -287,9 +333,13 @@ func (st *study) of(best outcome) bool {
 	return st != nil && st.shape == best.shape && st.best == best.seconds
 }
 
-// ask makes a schedule that is neither known nor asked for.
+// ask makes a schedule that is neither known nor asked for. The error is bayes.ErrExhausted
+// also where the study has grown too large: another one begins then.
 func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[uint64]bool) (search.Candidate, error) {
 	for {
+		if len(st.bayes.Trials()) >= polishMost {
+			return search.Candidate{}, bayes.ErrExhausted
+		}
 		trials, err := st.bayes.Ask(ctx, 1)
 		if err != nil {
 			return search.Candidate{}, err
@@ -305,7 +355,7 @@ func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[ui
 		if err != nil {
 			outcome = bayes.Failure(bayes.Infeasible, err.Error())
 		} else if o, ok := known[hash]; ok { // several numbers of tasks come to one factor
-			outcome = valued(o)
+			outcome = valued(o.seconds)
 		} else if !waits {
 			st.trials[hash] = trials[0].ID
 			if asked[hash] {
@@ -333,7 +383,7 @@ func (st *study) tell(hash uint64, o outcome) error {
 	if o.seconds > 0 && o.seconds < st.best {
 		st.best, st.idle = o.seconds, 0
 	}
-	return st.bayes.Tell(context.Background(), id, valued(o))
+	return st.bayes.Tell(context.Background(), id, valued(o.seconds))
 }
 
 // config is the configuration that makes s, if one does.
@@ -355,9 +405,10 @@ func (st *study) config(s schedule.Schedule) (bayesspace.Config, bool) {
 	return c, err == nil // out of reach otherwise
 }
 
-func valued(o outcome) bayes.Outcome {
-	if o.seconds > 0 {
-		return bayes.Value(o.seconds)
+// valued is the outcome of what took so long, or failed: 0.
+func valued(seconds float64) bayes.Outcome {
+	if seconds > 0 {
+		return bayes.Value(seconds)
 	}
 	return bayes.Failure(bayes.Infeasible, "")
 }

@@ -2,12 +2,15 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"math/rand"
 	"slices"
 	"testing"
 
+	"github.com/protuner/protuner/bayes"
+	bayesspace "github.com/protuner/protuner/bayes/space"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
@@ -198,6 +201,94 @@ func TestVectorsAreNarrowed(t *testing.T) {
 	}
 	if p.study.template.Values()[anyOf(lanes)] != short[anyOf(lanes)] {
 		t.Errorf("what is polished is not what was fastest")
+	}
+}
+
+// A study begins with so many outcomes at most, and ends with so many.
+func TestStudiesStaySmall(t *testing.T) {
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	s, err := schedule.Parse("luma.compute_root()\nluma.split(y, yo, yi, 20)\noutput.split(x, xo, xi, 40)\noutput.split(y, yo, yi, 30)\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPolisher(&nothing{}, []*space.Space{sp}, func() float64 { return 1 }, t.Errorf, rand.New(rand.NewSource(1)))
+	observe := func(s schedule.Schedule, seconds float64) {
+		t.Helper()
+		if err := p.Observe([]search.Outcome{{Candidate: search.Candidate{Schedule: s, Hash: s.Hash()}, OK: true, Seconds: seconds}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(known int) *study {
+		t.Helper()
+		st, err := p.open(t.Context())
+		if err != nil || st == nil || len(st.bayes.Trials()) != known {
+			t.Fatalf("of %d outcomes a study was made that is not of %d: %v", len(p.known), known, err)
+		}
+		return st
+	}
+	observe(s, 1)
+	first := open(1)
+	rng := rand.New(rand.NewSource(2))
+	draw := func() bayesspace.Config {
+		t.Helper()
+		x, err := first.bayes.Space().Sample(rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return first.bayes.Space().Config(x)
+	}
+	for seconds := 2.0; len(p.known) < polishMost; seconds++ {
+		c, values := draw(), first.template.Values()
+		for _, param := range first.bayes.Space().Params() {
+			values[param.Name] = int64(c.Int(param.Name))
+		}
+		made, err := first.template.Fill(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		observe(made, seconds)
+	}
+	full := open(polishKnown)
+	for range 10 * polishMost {
+		if len(full.bayes.Trials()) < polishMost {
+			_ = full.bayes.Import(t.Context(), draw(), bayes.Value(1)) // or it is there
+		}
+	}
+	if _, err := full.ask(t.Context(), p.known, p.asked); len(full.bayes.Trials()) != polishMost || !errors.Is(err, bayes.ErrExhausted) {
+		t.Errorf("with %d outcomes asked on: %v", len(full.bayes.Trials()), err)
+	}
+}
+
+// Of too many outcomes a study knows the fastest that worked and the latest of all others.
+func TestFastestAndLatestAreInstructive(t *testing.T) {
+	const n, half = 3 * polishKnown, polishKnown / 2
+	var nowhere *bayesspace.Space
+	for name, c := range map[string]struct {
+		seconds func(i int) float64
+		want    func(i int) bool
+	}{
+		"the first are the fastest": {func(i int) float64 { return float64(1 + i) }, func(i int) bool { return i < half || i >= n-half }},
+		"the last are the fastest":  {func(i int) float64 { return float64(n - i) }, func(i int) bool { return i >= n-polishKnown }},
+		"every other one failed":    {func(i int) float64 { return float64((1 + i) * (i % 2)) }, func(i int) bool { return i < polishKnown && i%2 == 1 || i >= n-half }},
+		"nothing worked":            {func(int) float64 { return 0 }, func(i int) bool { return i >= n-polishKnown }},
+	} {
+		var all []tried
+		var want, got []float64
+		for i := range n {
+			all = append(all, tried{nowhere.Config(bayesspace.Point{float64(i)}), c.seconds(i)})
+			if c.want(i) {
+				want = append(want, float64(i))
+			}
+		}
+		for _, k := range instructive(all) {
+			got = append(got, k.config.Point()[0])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if few := instructive(all[:polishKnown]); len(few) != polishKnown {
+			t.Errorf("%s: of %d, which are not too many, %d", name, polishKnown, len(few))
+		}
 	}
 }
 

@@ -41,26 +41,27 @@ func (t *tuner) publish(built string) error {
 	if err != nil {
 		return err
 	}
-	if err := writable(out); err != nil {
+	if err := bridge.Writable(out); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(built)
 	if err != nil {
 		return err
 	}
-	t.report.Out = out
+	var files []string
 	for _, e := range entries {
 		to := filepath.Join(out, e.Name())
 		if err := put(filepath.Join(built, e.Name()), to); err != nil {
 			return err
 		}
-		t.report.Files = append(t.report.Files, to)
+		files = append(files, to)
 	}
 	if t.report.Kept { // of which there is no .schedule.h, but one of another winner's may be there
 		if err := os.Remove(filepath.Join(out, t.plainName()+".schedule.h")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+	t.report.Out, t.report.Files = out, files // all of them
 	return nil
 }
 
@@ -70,13 +71,19 @@ func put(from, to string) error {
 	if err != nil {
 		return err
 	}
-	whole := filepath.Join(filepath.Dir(to), ".protuner-"+filepath.Base(to))
-	err = os.WriteFile(whole, content, 0o644)
+	return WriteWhole(to, content)
+}
+
+// WriteWhole writes a file beside its place and moves it there once it is whole: where that
+// fails, what is there stays.
+func WriteWhole(path string, content []byte) error {
+	beside := filepath.Join(filepath.Dir(path), ".protuner-"+filepath.Base(path))
+	err := os.WriteFile(beside, content, 0o644)
 	if err == nil {
-		err = os.Rename(whole, to)
+		err = os.Rename(beside, path)
 	}
 	if err != nil {
-		os.Remove(whole)
+		os.Remove(beside)
 	}
 	return err
 }

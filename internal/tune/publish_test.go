@@ -61,3 +61,41 @@ func TestPublishing(t *testing.T) {
 		}
 	}
 }
+
+// Where not all can be written the report names no files, and whatever cannot be replaced stays
+// as it is, with nothing beside it.
+func TestUnwritableFiles(t *testing.T) {
+	built, out := t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(built, "f.a"), filepath.Join(built, "f.h"), filepath.Join(out, "notes")} {
+		if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"f.h", filepath.Join(".protuner-notes", "taken")} {
+		if err := os.MkdirAll(filepath.Join(out, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := &tuner{o: valid(), report: &Report{}}
+	u.o.Out = out
+	if err := u.publish(built); err == nil || u.report.Out != "" || len(u.report.Files) > 0 {
+		t.Errorf("%v, told of %v in %q", err, u.report.Files, u.report.Out)
+	}
+	if err := WriteWhole(filepath.Join(out, "notes"), []byte("new")); err == nil {
+		t.Error("written where there is no room beside it")
+	}
+	if text, err := os.ReadFile(filepath.Join(out, "notes")); err != nil || string(text) != "text" {
+		t.Errorf("what was there is %q, %v", text, err)
+	}
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{".protuner-notes", "f.a", "f.h", "notes"}; !slices.Equal(left, want) {
+		t.Errorf("there is %v, not %v", left, want)
+	}
+}

@@ -30,7 +30,13 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	before := t.rebuilt(past)
+	var before []rebuilt
+	if err := inParts(ctx, past, func(some []tunedb.Measurement) error {
+		before = append(before, t.rebuilt(some)...)
+		return nil
+	}); err != nil {
+		return err
+	}
 	known := len(before)
 	spent := func() float64 {
 		share := float64(time.Since(t.began)) / float64(t.o.Budget)
@@ -44,8 +50,11 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 		return err
 	}
 	t.events.phase("searching")
-	if err := t.recall(before, strategy); err != nil {
+	if err := inParts(ctx, before, func(some []rebuilt) error { return t.recall(some, strategy) }); err != nil {
 		return err
+	}
+	if known > 0 {
+		t.events.note("%d schedules were measured before and are not measured again", known)
 	}
 	if err := strategy.Observe(t.early); err != nil {
 		return err
@@ -137,6 +146,23 @@ func (t *tuner) memoryLimit() int64 {
 	return t.o.CandidateMemory
 }
 
+// atOnce is how many stored schedules are gone through at once: that takes moments, and all of
+// a large database's minutes.
+const atOnce = 32
+
+// inParts calls f with all, so many at once, until ctx ends.
+func inParts[T any](ctx context.Context, all []T, f func(some []T) error) error {
+	for some := range slices.Chunk(all, atOnce) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // rebuilt is what was measured of schedules that this run may try.
 type rebuilt struct {
 	candidate   search.Candidate
@@ -159,10 +185,7 @@ func (t *tuner) recall(before []rebuilt, strategy search.Strategy) error {
 			return err
 		}
 	}
-	t.report.Known = len(before)
-	if len(before) > 0 {
-		t.events.note("%d schedules were measured before and are not measured again", len(before))
-	}
+	t.report.Known += len(before)
 	return nil
 }
 
@@ -211,7 +234,8 @@ func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.M
 func (t *tuner) learn(strategy search.Strategy, o search.Outcome) error {
 	if o.OK {
 		t.tallyOf(o.Candidate).worked.Store(true)
-		r := ranked{o.Candidate, o.Seconds}
+		r := ranked{candidate: o.Candidate, decisions: o.Candidate.Decisions(), seconds: o.Seconds}
+		r.candidate.State = nil // a long run has no memory for the states of all schedules and all that led to them
 		at, _ := slices.BinarySearchFunc(t.best, r, func(a, b ranked) int { return cmp.Compare(a.seconds, b.seconds) })
 		t.best = slices.Insert(t.best, at, r)
 	}

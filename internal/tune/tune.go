@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,10 +71,15 @@ type tuner struct {
 	unrollTold bool      // that Halide refuses to unroll some loops
 }
 
+// ranked is a candidate that worked.
 type ranked struct {
-	candidate search.Candidate
+	candidate search.Candidate // without its state where the decisions are here
+	decisions string
 	seconds   float64
 }
+
+// decided are the decisions that led to it, as text.
+func (r ranked) decided() string { return cmp.Or(r.decisions, r.candidate.Decisions()) }
 
 // ErrInterrupted says that the run was stopped by its user; what was found until
 // then is in the report and in the files.
@@ -85,7 +91,7 @@ var ErrNothingWorked = errors.New("no schedule ran and computed the right thing"
 // Run tunes one Generator. Closing stop ends what it is at: the best so far is built and
 // handed back without the races that were not over, and the error is ErrInterrupted beside a
 // report, whose Hash is empty where nothing was found yet. Cancelling ctx abandons everything
-// but what is in the database. ErrUnkept comes with a report, too.
+// but what is in the database. ErrUnkept and ErrUnwritten come with a report, too.
 func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
@@ -107,7 +113,7 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 	switch {
 	case err == nil:
 		err = unkept(t.recorder.End(ctx, t.report))
-	case errors.Is(err, ErrInterrupted) && t.report.Hash != "":
+	case (errors.Is(err, ErrInterrupted) || errors.Is(err, ErrUnwritten)) && t.report.Hash != "":
 		err = errors.Join(err, unkept(t.recorder.Report(ctx, t.report)))
 	}
 	return t.report, err
@@ -115,6 +121,10 @@ func Run(ctx context.Context, o Options, events Events, stop <-chan struct{}) (*
 
 // ErrUnkept says that the report, which is there, could not be put into the database.
 var ErrUnkept = errors.New("the report is not in the database")
+
+// ErrUnwritten says that not all of the winner's files are in the user's folder. Its races are
+// in the report.
+var ErrUnwritten = errors.New("the winner's files could not be written")
 
 func unkept(err error) error {
 	if err != nil {
@@ -229,7 +239,7 @@ func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) e
 		if err := t.serve(ctx, stop); err != nil {
 			return err
 		}
-		if err := t.begin(ctx, db); err != nil {
+		if err := t.begin(ctx, db, stop); err != nil {
 			return err
 		}
 		err := find(ctx, stop)
@@ -237,8 +247,11 @@ func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) e
 			return err
 		}
 		// As it was before it was said where these inputs lie.
-		if t.pipe, err = t.gen.Describe(ctx); err != nil {
-			return err
+		asking, cancel := Stoppable(ctx, stop)
+		t.pipe, err = t.gen.Describe(asking)
+		cancel()
+		if err != nil {
+			return interruption(ctx, stop, err)
 		}
 		var settings []string
 		t.inputs, settings = measure.Narrower(t.pipe, t.inputs)
@@ -263,15 +276,17 @@ func (t *tuner) allWrong() bool {
 	return len(settings) > 0
 }
 
-func (t *tuner) begin(ctx context.Context, db *tunedb.DB) error {
+func (t *tuner) begin(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) error {
 	so := space.Defaults(t.o.Threads)
 	so.Sized = t.specializes()
 	w, err := workload(t.o, t.gen, t.pipe, t.inputs)
 	if err != nil {
 		return err
 	}
-	if err := t.makeSpaces(ctx, so); err != nil {
-		return err
+	asking, cancel := Stoppable(ctx, stop)
+	defer cancel()
+	if err := t.makeSpaces(asking, so); err != nil {
+		return interruption(ctx, stop, err)
 	}
 	if t.recorder, err = db.Begin(ctx, w, newManifest(t.o, t.handedOut, so)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,11 @@ import (
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/schedule"
 	"github.com/protuner/protuner/internal/search"
+	"github.com/protuner/protuner/internal/space"
+	"github.com/protuner/protuner/internal/space/spacetest"
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
@@ -144,6 +148,40 @@ func TestRankingKeepsTheFastestFirst(t *testing.T) {
 	}
 	if f := tuner.finalists(); len(f) != 2 || f[0].Directives[0].Ints[0] != 2 || f[1].Directives[0].Ints[0] != 3 {
 		t.Errorf("finalists %v", f)
+	}
+}
+
+// Of what is ranked the decisions are kept, and not the state that they led to.
+func TestRankingKeepsNoStates(t *testing.T) {
+	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
+	c := search.NewCandidate(drawn(sp, 1), "random")
+	u := &tuner{o: valid()}
+	if err := u.learn(deaf{}, search.Outcome{Candidate: c, OK: true, Seconds: 1}); err != nil {
+		t.Fatal(err)
+	}
+	r, known := u.foundAs(c.Schedule)
+	if !known || r.candidate.State != nil || r.decided() != c.Decisions() || r.decided() == "" {
+		t.Errorf("known %t, with a state %t, by the decisions\n%s", known, r.candidate.State != nil, r.decided())
+	}
+}
+
+// Of a large database all is gone through, in order, unless the context ends meanwhile.
+func TestPartsEndWithTheContext(t *testing.T) {
+	all := make([]int, 2*atOnce+1)
+	for i := range all {
+		all[i] = i
+	}
+	var seen []int
+	if err := inParts(t.Context(), all, func(some []int) error { seen = append(seen, some...); return nil }); err != nil || !slices.Equal(seen, all) {
+		t.Errorf("%v after %v", err, seen)
+	}
+	parts := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := inParts(ctx, all, func([]int) error { parts++; cancel(); return nil }); !errors.Is(err, context.Canceled) || parts != 1 {
+		t.Errorf("%v after %d parts", err, parts)
+	}
+	if err := inParts(t.Context(), all, func([]int) error { parts++; return errLate }); !errors.Is(err, errLate) || parts != 2 {
+		t.Errorf("%v after %d parts", err, parts-1)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/protuner/protuner/internal/measure"
@@ -22,8 +23,9 @@ type line struct {
 	Measurement Measurement `json:"measurement"`
 }
 
-// exchangeVersion is raised whenever a line changes its meaning.
-const exchangeVersion = 1
+// exchangeVersion is raised whenever a line changes its meaning or has more to say; those
+// from 1 on are read.
+const exchangeVersion = 2
 
 // maxLine bounds one line: the longest schedules have some thousand directives.
 const maxLine = 16 << 20
@@ -75,7 +77,20 @@ func (db *DB) Export(ctx context.Context, w io.Writer) (n int, err error) {
 // Import takes in what Export wrote, all of it or, where a line cannot be read,
 // none. What was measured under a key before stays as Record has it.
 func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
-	lines := bufio.NewScanner(r)
+	// Read to its end before the transaction, which a slow sender would keep others out with.
+	spool, err := os.CreateTemp("", "protuner-import-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(spool.Name())
+	defer spool.Close()
+	if _, err := io.Copy(spool, r); err != nil {
+		return 0, err
+	}
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	lines := bufio.NewScanner(spool)
 	lines.Buffer(nil, maxLine)
 	err = db.tx(ctx, func(tx *sql.Tx) error {
 		type target struct{ workload, run int64 }
@@ -117,13 +132,18 @@ func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
 
 func decodeLine(text []byte) (line, error) {
 	var l line
+	// Of a later version, which has what is not known here, the version is said.
+	var of struct{ Version int }
+	if err := json.Unmarshal(text, &of); err == nil && of.Version > exchangeVersion {
+		return l, fmt.Errorf("it has version %d, this protuner reads up to %d", of.Version, exchangeVersion)
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
 		return l, fmt.Errorf("it is no exported measurement: %w", err)
 	}
-	if l.Version != exchangeVersion {
-		return l, fmt.Errorf("it has version %d, this protuner reads %d", l.Version, exchangeVersion)
+	if l.Version < 1 {
+		return l, errors.New("it is no exported measurement: it has no version")
 	}
 	if l.Workload.Algorithm == "" || l.Measurement.Hash == "" || l.Measurement.Status == measure.Invalid {
 		return l, fmt.Errorf("it names no algorithm, schedule or status")

@@ -437,8 +437,9 @@ func TestBadLinesImportNothing(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"text":              {"hello", "line 3: it is no exported measurement"},
-		"a newer version":   {change(`"version":1`, `"version":2`), "line 3: it has version 2, this protuner reads 1"},
-		"an unknown field":  {change(`"version":1`, `"version":1,"colour":"red"`), "it is no exported measurement"},
+		"a newer version":   {change(`"version":2`, `"version":3,"colour":"red"`), "line 3: it has version 3, this protuner reads up to 2"},
+		"no version":        {change(`"version":2,`, ``), "it is no exported measurement: it has no version"},
+		"an unknown field":  {change(`"version":2`, `"version":2,"colour":"red"`), "it is no exported measurement"},
 		"no algorithm":      {change(`"a1"`, `""`), "it names no algorithm, schedule or status"},
 		"an unknown status": {change(`"ok"`, `"splendid"`), "which no measurement has"},
 		"ok without a time": {change(`"best_ns":999`, `"best_ns":0`), "do not go together"},

@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/protuner/protuner/internal/bridge"
+	"github.com/protuner/protuner/internal/measure"
+	"github.com/protuner/protuner/internal/tunedb"
+)
+
+// A fault of the machine takes nothing from what was made: the next run checks and races what
+// this one could not.
+func TestFaultsOfTheMachineCostNoBuild(t *testing.T) {
+	r, said := begun(t, Manifest{Options: valid()})
+	r.o.MinRounds, r.o.MaxRounds = 1, 1
+	p := r.parts[0]
+	for _, m := range r.methods {
+		library := r.library(p, m.name, 1)
+		if err := os.MkdirAll(filepath.Dir(library), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(library, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.update(t.Context(), tunedb.BenchEntry{App: p.app, Method: m.name, Repeat: 1, Status: measure.OK}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &stage{
+		part: p, gen: &bridge.Generator{Name: "harris"}, ref: &bridge.Reference{}, modelErr: errors.New("it is not asked"),
+		protocol: measure.DefaultProtocol(), threads: 1,
+	}
+	const (
+		sound = `echo '{"status":"ok","samples":[1000]}'`
+		wrong = `echo '{"status":"wrong_output","message":"all zero"}'`
+		fault = `echo '{"status":"infra_failed","message":"no room"}'`
+		count = `echo >>"$0.runs"; n=$(wc -l <"$0.runs"); `
+	)
+	dir := t.TempDir()
+	for i, c := range []struct {
+		runner  string // the script; none: it cannot be run
+		note    string
+		checked []string
+		races   int
+		whole   bool
+	}{
+		{"", "harris by random cannot be checked: cannot run ", nil, 0, false},
+		// Wrong at all sizes, or right at the estimated one: the machine keeps it to itself.
+		{count + "[ $((n % 2)) = 1 ] && " + wrong + " || " + fault, "harris by random cannot be checked: no room", nil, 0, false},
+		{"case $1 in *expert*) " + fault + ";; *) " + sound + ";; esac", "harris by expert cannot be checked: no room", []string{"random"}, 1, false},
+		// The check of the one that is left is the only run that works.
+		{count + "[ $n = 1 ] && " + sound + " || " + fault, "harris is left out: ", []string{"expert", "random"}, 1, false},
+		{sound, "", []string{"expert", "random"}, 1, true},
+	} {
+		s.runner = filepath.Join(dir, fmt.Sprint(i))
+		if c.runner != "" {
+			if err := os.WriteFile(s.runner, []byte("#!/bin/sh\n"+c.runner+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said.notes = nil
+		if err := r.race(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(said.notes, "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
+			t.Errorf("%d: said %q, want %q", i, notes, c.note)
+		}
+		var checked []string
+		for _, e := range r.ready(p) {
+			if e.Checked {
+				checked = append(checked, e.Method)
+			}
+		}
+		if n := len(r.ready(p)); n != 2 || !slices.Equal(checked, c.checked) {
+			t.Errorf("%d: %d are there, of which %q are checked, want %q", i, n, checked, c.checked)
+		}
+		races, err := r.db.BenchRaces(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(races) != c.races || len(races) > 0 && r.whole(races[0]) != c.whole {
+			t.Errorf("%d: %d races, want %d, the whole of all %v", i, len(races), c.races, c.whole)
+		}
+	}
+}
