@@ -530,7 +530,13 @@ func TestNamedInstallationsComeInOrder(t *testing.T) {
 	if got := find(""); got != "22.0.0" {
 		t.Errorf("the data directory without the default: %s", got)
 	}
-	// What is named and is none is said, not passed over.
+	// What is there in part is said, not passed over, and so is what is named and is none.
+	part := filepath.Join(data, "halide", DefaultVersion)
+	writeFile(t, filepath.Join(part, "include", "Halide.h"), "")
+	if got, want := find(""), "Halide: what is in "+part+" is not whole: "+part+" has Halide.h but no libHalide.so; install it with"; !strings.HasPrefix(got, want) {
+		t.Errorf("the default in part: %s", got)
+	}
+	os.RemoveAll(part)
 	_, err := FindHalide(empty)
 	var missing *MissingError
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "--halide names "+empty) || !strings.Contains(missing.Mend, "pip install") {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Check is one thing that protuner needs or can use.
@@ -64,17 +66,31 @@ func Doctor(ctx context.Context, halideDir string) []Check {
 	}
 	out[len(out)-1].Found = t.Compiler + ": " + t.identity
 	add("linker", nil, t.Linker)
-	err = Writable(cache.Dir)
-	if !add("cache", err, cache.Dir) {
-		out[len(out)-1].Mend = "name a folder that can be written in PROTUNER_CACHE"
+	if !add("cache", runnable(cache.Dir), cache.Dir) {
+		out[len(out)-1].Mend = "name a folder that can be written, and programs run from, in " + cacheVariable
 		return out
 	}
 	plugin, err := t.Plugin(ctx, false)
 	add("plugin", err, plugin)
-	if err := Writable(os.TempDir()); !add("scratch", err, os.TempDir()) {
-		out[len(out)-1].Mend = "name a folder that can be written in TMPDIR"
+	if !add("scratch", runnable(os.TempDir()), os.TempDir()) {
+		out[len(out)-1].Mend = "name a folder that can be written, and programs run from, in TMPDIR"
 	}
 	return out
+}
+
+// runnable says whether files can be written to a folder, which it makes, and run from there.
+func runnable(dir string) error {
+	if err := Writable(dir); err != nil {
+		return err
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if fs.Flags&unix.ST_NOEXEC != 0 {
+		return fmt.Errorf("%s is mounted noexec: no program there can be run", dir)
+	}
+	return nil
 }
 
 // Writable makes a folder, and sure that files can be written to it.

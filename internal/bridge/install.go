@@ -56,7 +56,7 @@ func Lacking(err error) bool {
 // mendHalide is the command that installs the default Halide where FindHalide
 // looks for it; it needs no root.
 func mendHalide() string {
-	return "install it with `python3 -m pip install --target " + DataDir() + "/halide/" + DefaultVersion + " --no-deps halide==" +
+	return "install it with `python3 -m pip install --target " + ownDefault() + " --upgrade --no-deps halide==" +
 		DefaultVersion + "`, or name an installation with --halide DIR"
 }
 
@@ -102,7 +102,10 @@ func FindHalide(dir string) (*Halide, error) {
 	}
 	for _, d := range usualPlaces() {
 		h, err := openHalide(d)
-		if err != nil {
+		switch {
+		case err != nil && d == ownDefault() && exists(d): // another version would take its place unsaid
+			return nil, &MissingError{What: "Halide", Why: "what is in " + d + " is not whole: " + err.Error(), Mend: mendHalide()}
+		case err != nil:
 			continue
 		}
 		if data := DataDir(); strings.HasPrefix(d, data+"/") {
@@ -115,10 +118,12 @@ func FindHalide(dir string) (*Halide, error) {
 	return nil, &MissingError{What: "Halide", Why: "no installation was found", Mend: mendHalide()}
 }
 
+// ownDefault is where `make` and mendHalide put the default version.
+func ownDefault() string { return filepath.Join(DataDir(), "halide", DefaultVersion) }
+
 func usualPlaces() []string {
-	own := filepath.Join(DataDir(), "halide")
-	places := []string{filepath.Join(own, DefaultVersion)}
-	others, _ := filepath.Glob(filepath.Join(own, "*"))
+	places := []string{ownDefault()}
+	others, _ := filepath.Glob(filepath.Join(filepath.Dir(ownDefault()), "*"))
 	slices.Sort(others)
 	slices.Reverse(others)
 	places = append(places, others...)

@@ -61,7 +61,7 @@ func (m *Model) Predict(features []feature.Schedule) float64 {
 	return finite(all)
 }
 
-// finite is c, or infinity where c is none or no number.
+// finite is c, or infinity where c is infinite or NaN.
 func finite(c float32) float64 {
 	if c <= math.MaxFloat32 {
 		return float64(c)

@@ -20,23 +20,30 @@ const (
 	// as: how slow the slow ones are must not decide how the fast ones are told apart.
 	// What failed counts as slow.
 	slow, slowest = 4, 8
-	// own is the variance of an observation that its features do not explain, where a
+	// noise is the variance of an observation that its features do not explain, where a
 	// whole kernel's is about two.
-	own = 0.1
-	// furthest a feature counts, in standard deviations.
-	furthest = 4
+	noise = 0.1
+	// clip is how far from the mean a feature counts at most, in standard deviations.
+	clip = 4
 )
 
 // Online learns from schedules of one pipeline that were timed on this machine how long
 // others take: the model of Adams et al. was trained on another machine and on other
 // pipelines, and ranks the schedules that a search is choosing among much worse than
-// what it has already measured does (docs/cost.md). It is a Gaussian process over the
-// logarithm of the time, whose inputs are the logarithms of all stages' features and of
-// the model's cost, each standardised, and whether the schedule has a version for the
-// sizes it is timed at, which is worth the same to all. The kernel is a linear one plus
-// the mean over stages of the exponential of the distance between the stage's own
-// features: two schedules are the more alike the more stages they treat alike, and a
-// stage's change is worth about the same whatever the others do.
+// what it has already measured does (docs/cost.md). It is Gaussian process regression
+// (Rasmussen and Williams 2006, "Gaussian Processes for Machine Learning", algorithm 2.1)
+// of the logarithm of the time, whose inputs are the logarithms of all stages' features
+// and of the model's cost, each standardised, and whether the schedule has a version for
+// the sizes it is timed at, which is worth the same to all. These are ours:
+//
+//   - The kernel is a linear one plus the mean over stages of the exponential of the
+//     distance between the stage's own features: two schedules are the more alike the more
+//     stages they treat alike, and a stage's change is worth about the same whatever the
+//     others do.
+//   - Its parameters and the noise are fixed, not fitted to the observations.
+//   - A failure is an observation, too, of slow times the time of the fastest.
+//   - The Cholesky factor grows by an observation at a time, and is made anew when inputs
+//     are standardised anew.
 //
 // Not safe for concurrent use.
 type Online struct {
@@ -44,7 +51,7 @@ type Online struct {
 	stages int
 	seen   []observation
 
-	standardised   int // observations behind mean and scale
+	scaledBy       int // observations behind mean and scale
 	mean, scale    []float64
 	chol           mat.Cholesky
 	fitted         int // observations inside chol
@@ -91,7 +98,7 @@ func (o *Online) Predict(features []feature.Schedule, sized bool) (mean, deviati
 	if o.raw, ok = o.inputs(features, sized, o.raw[:0]); !ok {
 		return 0, 0, false
 	}
-	z := o.standard(o.raw)
+	z := o.standardise(o.raw)
 	o.row = o.row[:0]
 	for i := range o.seen[:o.fitted] {
 		o.row = append(o.row, o.kernel(z, o.seen[i].z))
@@ -125,11 +132,11 @@ func (o *Online) inputs(features []feature.Schedule, sized bool, dst []float64) 
 	return dst, true
 }
 
-// standard moves and scales inputs as the observations were.
-func (o *Online) standard(raw []float64) []float64 {
+// standardise moves and scales inputs as fitScale found for the observations.
+func (o *Online) standardise(raw []float64) []float64 {
 	z := make([]float64, len(raw))
 	for i, v := range raw {
-		z[i] = min(max((v-o.mean[i])/o.scale[i], -furthest), furthest)
+		z[i] = min(max((v-o.mean[i])/o.scale[i], -clip), clip)
 	}
 	return z
 }
@@ -161,29 +168,29 @@ func (o *Online) fit() {
 	if len(o.seen) > learnMost {
 		o.thin()
 	}
-	if 4*len(o.seen) >= 5*o.standardised || o.fitted == 0 {
-		o.standardise()
+	if 4*len(o.seen) >= 5*o.scaledBy || o.fitted == 0 {
+		o.fitScale()
 		n := len(o.seen)
 		k := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := range i + 1 {
 				k.SetSym(i, j, o.kernel(o.seen[i].z, o.seen[j].z))
 			}
-			k.SetSym(i, i, k.At(i, i)+own)
+			k.SetSym(i, i, k.At(i, i)+noise)
 		}
 		if o.fitted = 0; !o.chol.Factorize(k) {
-			return // not with a variance of their own; then nothing is predicted
+			return // cannot happen with noise on the diagonal; if it does, nothing is predicted
 		}
 		o.fitted = n
 	}
 	for o.fitted < len(o.seen) {
 		at := &o.seen[o.fitted]
-		at.z = o.standard(at.raw)
+		at.z = o.standardise(at.raw)
 		column := mat.NewVecDense(o.fitted+1, nil)
 		for i := range o.fitted + 1 {
 			column.SetVec(i, o.kernel(at.z, o.seen[i].z))
 		}
-		column.SetVec(o.fitted, column.AtVec(o.fitted)+own)
+		column.SetVec(o.fitted, column.AtVec(o.fitted)+noise)
 		var grown mat.Cholesky
 		if !grown.ExtendVecSym(&o.chol, column) {
 			o.fitted = 0
@@ -202,7 +209,7 @@ func (o *Online) thin() {
 	byTime := slices.Clone(old)
 	slices.SortStableFunc(byTime, func(a, b observation) int { return cmp.Compare(a.orNever(), b.orNever()) })
 	o.seen = append(slices.Clone(byTime[:part]), late...)
-	o.standardised, o.fitted = 0, 0
+	o.scaledBy, o.fitted = 0, 0
 }
 
 func (b observation) orNever() float64 {
@@ -212,7 +219,8 @@ func (b observation) orNever() float64 {
 	return b.seconds
 }
 
-func (o *Online) standardise() {
+// fitScale finds the mean and the scale of each input, and standardises all observations.
+func (o *Online) fitScale() {
 	n, d := float64(len(o.seen)), len(o.seen[0].raw)
 	o.mean, o.scale = make([]float64, d), make([]float64, d)
 	for _, b := range o.seen {
@@ -232,9 +240,9 @@ func (o *Online) standardise() {
 		}
 	}
 	for i := range o.seen {
-		o.seen[i].z = o.standard(o.seen[i].raw)
+		o.seen[i].z = o.standardise(o.seen[i].raw)
 	}
-	o.standardised = len(o.seen)
+	o.scaledBy = len(o.seen)
 }
 
 // weigh solves for the weights of the observations, whose times it standardises.

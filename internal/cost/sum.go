@@ -21,39 +21,39 @@ func sum(c *[nn.Outputs]float32, f *[nn.Padded]float32, first bool, cores float3
 	realised, vectors, scalars := f[feature.NumRealizations], f[feature.NumVectors], f[feature.NumScalars]
 	bytes, lines := f[feature.UniqueBytesReadPerVector], f[feature.UniqueLinesReadPerVector]
 
-	kind := 0
+	inVectors, oneByOne := vectorCompute, scalarCompute
 	if f[feature.InlinedCalls] != 0 {
-		kind = 2
+		inVectors, oneByOne = inlinedVectorCompute, inlinedScalarCompute
 	}
 	points := float32(f[feature.VectorSize] * vectors)
-	compute := float32(points*c[kind]) + float32(scalars*c[kind+1])
+	compute := float32(points*c[inVectors]) + float32(scalars*c[oneByOne])
 	compute = float32(compute*float32(math.Ceil(float64(perCore)))) / max(1, perCore)
 
-	stored := 2
+	storedLines, storedBytes := linesWritten, bytesWritten
 	sharing, launch := float32(0), float32(0)
 	if inner > 1 {
-		stored = 0
-		sharing = float32((scalars+vectors)*c[22]) / line
-		launch = c[25]
+		storedLines, storedBytes = parallelLinesWritten, parallelBytesWritten
+		sharing = float32((scalars+vectors)*c[falseSharing]) / line
+		launch = c[parallelLaunches]
 	} else if first {
-		stored = 1
+		storedLines, storedBytes = lastLinesWritten, lastBytesWritten
 	}
-	written := float32(float32(f[feature.BytesAtTask]*inner)*c[16+stored]) / line
-	store := float32((float32(f[feature.BytesAtRealization]*c[19+stored])+written)*realised) + sharing
+	written := float32(float32(f[feature.BytesAtTask]*inner)*c[storedLines]) / line
+	store := float32((float32(f[feature.BytesAtRealization]*c[storedBytes])+written)*realised) + sharing
 	faults := float32(all * min(inner, 4096/line))
-	store += float32(float32(faults*c[23]) * f[feature.BytesAtProduction])
+	store += float32(float32(faults*c[pageFaults]) * f[feature.BytesAtProduction])
 	store += store // twice: see sizes
 
-	perTask := float32(f[feature.UniqueLinesReadPerTask]*c[15]) + float32(f[feature.UniqueBytesReadPerTask]*c[14])
-	perScalar := float32(lines*c[12]) + float32(bytes*c[10]) + float32(f[feature.ScalarLoadsPerScalar]*c[8])
-	perVector := float32(bytes*c[11]) + float32(lines*c[13])
-	perVector = perVector + float32(f[feature.VectorLoadsPerVector]*c[9]) + float32(f[feature.ScalarLoadsPerVector]*c[7])
-	perRealisation := c[24] + float32(f[feature.UniqueLinesReadPerRealization]*c[5]) + float32(f[feature.UniqueBytesReadPerRealization]*c[6])
+	perTask := float32(f[feature.UniqueLinesReadPerTask]*c[taskLines]) + float32(f[feature.UniqueBytesReadPerTask]*c[taskBytes])
+	perScalar := float32(lines*c[scalarLines]) + float32(bytes*c[scalarBytes]) + float32(f[feature.ScalarLoadsPerScalar]*c[scalarLoads])
+	perVector := float32(bytes*c[vectorBytes]) + float32(lines*c[vectorLines])
+	perVector = perVector + float32(f[feature.VectorLoadsPerVector]*c[vectorLoads]) + float32(f[feature.ScalarLoadsPerVector]*c[scalarLoadsInVectors])
+	perRealisation := c[allocations] + float32(f[feature.UniqueLinesReadPerRealization]*c[linesPerRealization]) + float32(f[feature.UniqueBytesReadPerRealization]*c[bytesPerRealization])
 	load := float32(scalars*perScalar) + float32(realised*perRealisation)
 	load += float32(tasks*perTask) + float32(vectors*perVector)
 
-	parallel := launch + float32((inner-1)*c[26])
+	parallel := launch + float32((inner-1)*c[parallelTasks])
 	outside := store + float32(parallel*f[feature.NumProductions])
-	inside := load + float32(f[feature.WorkingSet]*c[27])
+	inside := load + float32(f[feature.WorkingSet]*c[workingSet])
 	return float32((compute + (outside + inside)) * unit)
 }

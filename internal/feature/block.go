@@ -98,11 +98,11 @@ func (x *Extractor) addLevel(b *block, n *space.Nest, parent int32) {
 	}
 }
 
-// result is what b, block i of the state, gives in the state, computed only if none
-// of the contexts that it was computed in last is the same.
-func (x *Extractor) result(i int32, b *block) *result {
+// result is what b gives in the state, computed only if none of the contexts that it was
+// computed in last is the same.
+func (x *Extractor) result(b *block) *result {
 	for k := range b.results[:b.filled] {
-		if r := &b.results[k]; x.sameContext(i, b, r) {
+		if r := &b.results[k]; x.sameContext(b, r) {
 			return r
 		}
 	}
@@ -111,26 +111,26 @@ func (x *Extractor) result(i int32, b *block) *result {
 	b.next = (b.next + 1) % len(b.results)
 	r.context = r.context[:0]
 	for _, f := range b.outside {
-		r.context = append(r.context, x.context(i, f))
+		r.context = append(r.context, x.context(f))
 	}
 	x.compute(b, r)
 	return r
 }
 
-func (x *Extractor) sameContext(i int32, b *block, r *result) bool {
+func (x *Extractor) sameContext(b *block, r *result) bool {
 	for k, f := range b.outside {
-		if r.context[k] != x.context(i, f) {
+		if r.context[k] != x.context(f) {
 			return false
 		}
 	}
 	return true
 }
 
-// context is all that the features of block i's stages depend on, of a Func outside
+// context is all that the features of a block's stages depend on, of a Func outside
 // the block that it reads: a Func that is decided about is at root, and then it is
 // the dimension that is innermost in storage; of others it is where they are taken
 // to be.
-func (x *Extractor) context(i int32, f int) int32 {
+func (x *Extractor) context(f int) int32 {
 	if n := x.sites[x.first[f]].produce; n != nil {
 		return int32(x.vectorDim(n)) + 1
 	}
@@ -174,14 +174,14 @@ func (x *Extractor) compute(b *block, r *result) {
 type cache struct {
 	young, old map[*space.Nest]*block
 	free       []*block
-	levels     int // of the young ones,
-	most       int // with so many of which they age
+	levels     int // in young blocks
+	most       int // how many make them age
 
 	seed maphash.Seed
 	met  [1 << 10]uint64 // hashes of nests that came up
 
-	once []*block // of the state at hand, those that are not remembered,
-	used int      // which are so many
+	once []*block // blocks of this state that are not remembered
+	used int      // how many of once are in use
 }
 
 // maxLevels is how many levels of nests the cache holds of each age. A level keeps

@@ -188,8 +188,8 @@ func (x *Extractor) Features(s *space.State, dst []Schedule) []Schedule {
 	out := dst[from:]
 	clear(out)
 	live := int64(0)
-	for i, b := range x.blocks {
-		live += x.fill(out, b, x.result(int32(i), b))
+	for _, b := range x.blocks {
+		live += x.fill(out, b, x.result(b))
 	}
 	for _, f := range s.Root().StoreAt {
 		live += int64(out[x.place[x.first[f]]][BytesAtProduction])

@@ -33,29 +33,6 @@ func (a *access) at(row, col int) pipeline.Rational {
 	return a.coeffs[row][col]
 }
 
-// is reports whether r is the number n; a derivative that is none is no number.
-func is(r pipeline.Rational, n int64) bool { return r.Den != 0 && r.Num == n*r.Den }
-
-func times(a, b pipeline.Rational) pipeline.Rational {
-	switch {
-	case is(a, 0):
-		return a
-	case is(b, 0):
-		return b
-	}
-	return pipeline.Rational{Num: a.Num * b.Num, Den: a.Den * b.Den}
-}
-
-func plus(a, b pipeline.Rational) pipeline.Rational {
-	switch {
-	case a.Den == 0 || b.Den == 0:
-		return pipeline.Rational{}
-	case a.Den == b.Den:
-		return pipeline.Rational{Num: a.Num + b.Num, Den: a.Den}
-	}
-	return pipeline.Rational{Num: a.Num*b.Den + b.Num*a.Den, Den: a.Den * b.Den}.Reduced()
-}
-
 // through is the derivative of what a Func inlined reads, outer, after that of the
 // loads of the Func, inner.
 func (l *loads) through(outer *pipeline.Jacobian, inner *access, producer int) access {
@@ -65,7 +42,7 @@ func (l *loads) through(outer *pipeline.Jacobian, inner *access, producer int) a
 		for j := range inner.cols {
 			sum := pipeline.Rational{Den: 1}
 			for k := range row {
-				sum = plus(sum, times(row[k], inner.at(k, j)))
+				sum = sum.Plus(row[k].Times(inner.at(k, j)))
 			}
 			l.rats = append(l.rats, sum)
 		}
@@ -149,7 +126,7 @@ const gathered = -1
 func strideAlong(a *access, loop, dim int) int {
 	broadcast, rest := true, true
 	for i := range a.rows {
-		zero := is(a.at(i, loop), 0)
+		zero := a.at(i, loop).Is(0)
 		broadcast = broadcast && zero
 		rest = rest && (zero || i == dim)
 	}
@@ -167,7 +144,7 @@ func bestStride(a *access, loop int) int {
 	zeros, moving := 0, gathered
 	for i := range a.rows {
 		r := a.at(i, loop)
-		if is(r, 0) {
+		if r.Is(0) {
 			zeros++
 		} else {
 			moving = smallStride(r)
@@ -184,7 +161,7 @@ func bestStride(a *access, loop int) int {
 
 func smallStride(r pipeline.Rational) int {
 	for k := 1; k <= 4; k++ {
-		if is(r, int64(k)) {
+		if r.Is(int64(k)) {
 			return k
 		}
 	}
@@ -203,7 +180,7 @@ func (x *Extractor) invariant(a *access, parent *space.Nest, st int) int64 {
 		}
 		moves := false
 		for i := range a.rows {
-			moves = moves || !is(a.at(i, loop), 0)
+			moves = moves || !a.at(i, loop).Is(0)
 		}
 		if !moves {
 			shared *= parent.Size[loop]

@@ -9,9 +9,6 @@ const (
 	NumPipeline = pipeline.NumFeatures
 )
 
-// Version is that of both sets of features, as Halide's .weights files give it.
-const Version = 3
-
 // Indices of the schedule features, in the order of Halide's files (Adams et al.
 // 2019, section 4.1; version 3 of Halide's Adams2019). Table says what each is.
 const (

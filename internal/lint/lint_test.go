@@ -51,9 +51,11 @@ func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = root(t)
-	out, err := cmd.CombinedOutput()
+	var words bytes.Buffer // what is downloaded, say
+	cmd.Stderr = &words
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, &words)
 	}
 	return out
 }

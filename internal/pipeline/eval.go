@@ -198,9 +198,9 @@ func binary(in *instr, a, b int64) int64 {
 	case opMul:
 		return wrap(in.typ, a*b)
 	case opDiv:
-		return wrap(in.typ, floorDiv(a, b))
+		return wrap(in.typ, euclideanDiv(a, b))
 	case opMod:
-		return floorMod(a, b)
+		return euclideanMod(a, b)
 	case opMin:
 		return min(a, b)
 	case opMax:
@@ -328,8 +328,8 @@ func truthOf(b bool) int64 {
 	return 0
 }
 
-// floorDiv is the division whose remainder is never negative; 0 for b = 0.
-func floorDiv(a, b int64) int64 {
+// euclideanDiv is the division whose remainder is never negative; 0 for b = 0.
+func euclideanDiv(a, b int64) int64 {
 	if b == 0 {
 		return 0
 	}
@@ -343,8 +343,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// floorMod is the remainder of floorDiv: at least 0, below |b|; 0 for b = 0.
-func floorMod(a, b int64) int64 {
+// euclideanMod is the remainder of euclideanDiv: at least 0, below |b|; 0 for b = 0.
+func euclideanMod(a, b int64) int64 {
 	if b == 0 {
 		return 0
 	}

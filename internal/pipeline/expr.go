@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,10 +112,8 @@ func (t typ) bits() int {
 }
 
 func typeNamed(name string) (typ, error) {
-	for i, n := range typNames {
-		if n == name {
-			return typ(i), nil
-		}
+	if i := slices.Index(typNames[:], name); i >= 0 {
+		return typ(i), nil
 	}
 	return 0, fmt.Errorf("unknown type %q", name)
 }

@@ -18,8 +18,8 @@ import (
 // Version is that of the description's form; Decode refuses every other one.
 const Version = 1
 
-// Pipeline is one described pipeline. It is immutable once decoded; WithStructure
-// makes another one.
+// Pipeline is one described pipeline. It is immutable once decoded; WithStructure,
+// WithOwnLanes and AsCompiled make others.
 type Pipeline struct {
 	Version   int      `json:"version"`             // of this format
 	Generator string   `json:"generator"`           // registered Generator name
@@ -259,6 +259,32 @@ type Rational struct{ Num, Den int64 }
 
 // Moves says whether a coordinate moves with a loop, or nobody knows.
 func (r Rational) Moves() bool { return r.Num != 0 || r.Den == 0 }
+
+// Is reports whether r is the number n; what is no constant is no number.
+func (r Rational) Is(n int64) bool { return r.Den != 0 && r.Num == n*r.Den }
+
+// Times is r by s. It is 0 where one of them is, whatever the other: what does not move is
+// not moved by anything.
+func (r Rational) Times(s Rational) Rational {
+	switch {
+	case r.Is(0):
+		return r
+	case s.Is(0):
+		return s
+	}
+	return Rational{Num: r.Num * s.Num, Den: r.Den * s.Den}
+}
+
+// Plus is r and s together.
+func (r Rational) Plus(s Rational) Rational {
+	switch {
+	case r.Den == 0 || s.Den == 0:
+		return Rational{}
+	case r.Den == s.Den:
+		return Rational{Num: r.Num + s.Num, Den: r.Den}
+	}
+	return Rational{Num: r.Num*s.Den + s.Num*r.Den, Den: r.Den * s.Den}.Reduced()
+}
 
 // Reduced is r in lowest terms.
 func (r Rational) Reduced() Rational {

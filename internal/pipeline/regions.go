@@ -31,17 +31,23 @@ func (p *Pipeline) AsCompiled() *Pipeline {
 				st.Loops[i].estimated = st.Loops[i].UsesParameter
 			}
 			for e := range st.Edges {
-				edge := &st.Edges[e]
-				edge.Bounds = slices.Clone(edge.Bounds)
-				for d := range edge.Bounds {
-					for _, b := range []*Bound{&edge.Bounds[d].Min, &edge.Bounds[d].Max} {
-						b.DependsOnEstimate = b.DependsOnEstimate || b.UsesParameter
-					}
-				}
+				st.Edges[e] = st.Edges[e].asCompiled()
 			}
 		}
 	}
 	return &out
+}
+
+// asCompiled is e with bounds that depend on estimates where parameters decide them.
+func (e *Edge) asCompiled() Edge {
+	out := *e
+	out.Bounds = slices.Clone(e.Bounds)
+	for d := range out.Bounds {
+		for _, b := range []*Bound{&out.Bounds[d].Min, &out.Bounds[d].Max} {
+			b.DependsOnEstimate = b.DependsOnEstimate || b.UsesParameter
+		}
+	}
+	return out
 }
 
 // RegionComputed sets dst to the region computed of f where the given region is

@@ -235,7 +235,7 @@ func (r *halideReader) directive(f cxxValue, t cxxToken, args []cxxValue) (cxxVa
 	if (d.Op == Parallel || d.Op == Vectorize || d.Op == Unroll) && len(args) > 1 {
 		return f, r.shorthand(d, t, args)
 	}
-	args, err := r.expand(d.Op, args)
+	args, err := expand(d.Op, args)
 	if err != nil {
 		return f, err
 	}
@@ -255,7 +255,7 @@ func (r *halideReader) directive(f cxxValue, t cxxToken, args []cxxValue) (cxxVa
 }
 
 // expand brings the ways C++ writes one directive to the one our slots expect.
-func (r *halideReader) expand(op Op, args []cxxValue) ([]cxxValue, error) {
+func expand(op Op, args []cxxValue) ([]cxxValue, error) {
 	switch {
 	case op == RFactor:
 		if len(args) == 2 {

@@ -459,47 +459,19 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 				return v, err
 			}
 			d.Inputs = append(d.Inputs, in)
-			if !r.accept("&") {
-				break
-			}
-			if err := r.expect("&"); err != nil {
-				return v, err
-			}
-			continue
-		}
-		end, err := r.expression(depth + 1)
-		if err != nil {
-			return v, err
-		}
-		if spans[end.kind] == nil || end.name != f.name || end.n < 0 || end.n >= int64(len(dims)) {
-			return v, unknown
-		}
-		if end.kind == minValue && r.accept("%") {
-			step, err := r.expression(depth + 1)
+		} else {
+			end, step, number, err := r.comparison(f, depth, unknown)
 			if err != nil {
 				return v, err
 			}
-			if step.kind != intValue {
-				return v, unknown
+			name := dims[end.n]
+			spans[end.kind][name] = number
+			if step != 0 {
+				steps[name] = step
 			}
-			steps[dims[end.n]] = step.n
-		}
-		for range len("==") {
-			if !r.accept("=") {
-				return v, unknown
+			if !slices.Contains(d.Vars, name) {
+				d.Vars = append(d.Vars, name)
 			}
-		}
-		number, err := r.expression(depth + 1)
-		if err != nil {
-			return v, err
-		}
-		if number.kind != intValue {
-			return v, unknown
-		}
-		name := dims[end.n]
-		spans[end.kind][name] = number.n
-		if !slices.Contains(d.Vars, name) {
-			d.Vars = append(d.Vars, name)
 		}
 		if !r.accept("&") {
 			break
@@ -521,6 +493,36 @@ func (r *halideReader) specialize(v cxxValue, t cxxToken, depth int) (cxxValue, 
 	}
 	// What Halide returns is the new version, of which directives say nothing.
 	return cxxValue{kind: nothingValue, line: t.line}, r.add(t.line, d)
+}
+
+// comparison reads which end of f's dimensions is compared, min or extent, the step where it is
+// the min's remainder, else 0, and the number. It fails with unknown on anything else.
+func (r *halideReader) comparison(f cxxValue, depth int, unknown error) (end cxxValue, step, number int64, err error) {
+	if end, err = r.expression(depth + 1); err != nil {
+		return end, 0, 0, err
+	}
+	if end.kind != minValue && end.kind != extentValue || end.name != f.name || end.n < 0 || end.n >= int64(len(r.nests.funcs[f.name].dims)) {
+		return end, 0, 0, unknown
+	}
+	integer := func() (int64, error) {
+		v, err := r.expression(depth + 1)
+		if err == nil && v.kind != intValue {
+			err = unknown
+		}
+		return v.n, err
+	}
+	if end.kind == minValue && r.accept("%") {
+		if step, err = integer(); err != nil {
+			return end, 0, 0, err
+		}
+	}
+	for range len("==") {
+		if !r.accept("=") {
+			return end, 0, 0, unknown
+		}
+	}
+	number, err = integer()
+	return end, step, number, err
 }
 
 // input reads where HalideBody says that an input lies.

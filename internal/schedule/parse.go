@@ -145,7 +145,7 @@ func (p *lineParser) directive() (d Directive, some bool, err error) {
 	if p.peek() == 0 {
 		return d, false, nil
 	}
-	name, method, err := p.path("a Func")
+	name, method, err := p.path()
 	if err != nil {
 		return d, false, err
 	}
@@ -156,7 +156,7 @@ func (p *lineParser) directive() (d Directive, some bool, err error) {
 		}
 		p.pos++
 		d.As = name
-		if name, method, err = p.path("a Func"); err != nil {
+		if name, method, err = p.path(); err != nil {
 			return d, false, err
 		}
 	}
@@ -196,8 +196,8 @@ func (p *lineParser) directive() (d Directive, some bool, err error) {
 
 // path reads a Func and, after its last dot, a method: "f.g.split" is split of
 // f.g. Method is empty where there is none.
-func (p *lineParser) path(what string) (name, method string, err error) {
-	name, bare, err := p.name(what)
+func (p *lineParser) path() (name, method string, err error) {
+	name, bare, err := p.name("a Func")
 	if err != nil {
 		return "", "", err
 	}

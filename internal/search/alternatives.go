@@ -17,7 +17,8 @@ type Alternatives struct {
 	spent      []bool // found no more when they were asked last
 }
 
-// eagerness is by how much.
+// eagerness is the power of the slowdown by which slower spaces get fewer turns
+// (whoseTurn).
 const eagerness = 4
 
 // NewAlternatives makes a strategy of those for each of the spaces.

@@ -53,15 +53,11 @@ func NewAnneal(o AnnealOptions) *Anneal {
 
 // Search implements Searcher. It needs a budget.
 func (a *Anneal) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
-	if err := p.validate(); err != nil {
+	m, in, end, err := beginSearch(ctx, p, b, true)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := b.validate(true); err != nil {
-		return Result{}, err
-	}
-	m := newMeter(p, b)
-	in, cancel := m.within(ctx)
-	defer cancel()
+	defer end()
 	lengths := untilTimeIsOver(min(a.o.Chains, p.Workers))
 	if b.Evaluations > 0 {
 		lengths = shares(b.Evaluations, a.o.Chains)

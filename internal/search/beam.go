@@ -117,13 +117,12 @@ type beamRun struct {
 
 // Search implements Searcher. It ends by itself.
 func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64) (Result, error) {
-	if err := p.validate(); err != nil {
+	m, in, end, err := beginSearch(ctx, p, budget, false)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := budget.validate(false); err != nil {
-		return Result{}, err
-	}
-	r := &beamRun{o: b.o, m: newMeter(p, budget), permitted: map[structure]bool{}, found: newShelf(p), frontier: p.Root}
+	defer end()
+	r := &beamRun{o: b.o, m: m, permitted: map[structure]bool{}, found: newShelf(p), frontier: p.Root}
 	if b.o.Dropout < 100 {
 		levels, n := 0, Node(nil)
 		r.rng = newStream(seed)
@@ -132,22 +131,19 @@ func (b *Beam) Search(ctx context.Context, p Problem, budget Budget, seed int64)
 		}
 		r.keep = math.Pow(b.o.Dropout/100, 1/float64(max(1, level(n, levels))))
 	}
-	in, cancel := r.m.within(ctx)
-	defer cancel()
 	var best *beamEntry
-	var err error
 	for pass := range b.o.Passes {
-		var end *beamEntry
-		if end, err = r.pass(in, pass); err != nil {
+		var e *beamEntry
+		if e, err = r.pass(in, pass); err != nil {
 			break
 		}
-		if best == nil || end.cost < best.cost {
-			best = end
+		if best == nil || e.cost < best.cost {
+			best = e
 		}
 	}
 	// The one that wins by penalised cost is what it ends with, whatever else was kept, unless
 	// it has no finite cost, which what the search fell back on may have.
-	res, err := r.m.result(ctx, r.found, r.frontier, seed, err)
+	res, err := m.result(ctx, r.found, r.frontier, seed, err)
 	if best != nil && err == nil && !math.IsInf(best.plain, 1) {
 		res.Solution = Solution{best.node, best.plain}
 	}
@@ -258,8 +254,8 @@ type brood struct {
 	sights []sight
 }
 
-// breed makes the children of one entry.
-func (r *beamRun) breed(e *beamEntry) *brood {
+// breed makes the children of an entry.
+func (e *beamEntry) breed() *brood {
 	if n, ok := e.node.(sibling); ok {
 		e.node = n.Alone()
 	}
@@ -327,7 +323,7 @@ func (r *beamRun) expand(ctx context.Context, parents []*beamEntry, pass int) (b
 	}
 	turn[0] <- true
 	err := eachOf(len(parents), r.m.p.Workers, func(i int) error {
-		b := r.breed(parents[i])
+		b := parents[i].breed()
 		broods[i] = b
 		enough := <-turn[i] && r.m.reserve(b.fresh)
 		turn[i+1] <- enough

@@ -122,7 +122,7 @@ func (p *plan) sums(funcs []int) bool {
 		if p.sp.Factored(f, p.vector(f)) {
 			vectors = max(1, p.pointsAlong(f)/p.sp.Lanes(f, last, p.vector(f)))
 		}
-		factor := doubled(loops[0].extent, p.sumsLimit(f)/vectors)
+		factor := powerOfTwoIn(loops[0].extent, p.sumsLimit(f)/vectors)
 		p.unroll(f, p.vector(f), vectors)
 		p.unroll(f, loops[0].dim, factor)
 		if task := slices.Clone(p.tasks[f].Task); task != nil {
@@ -145,7 +145,7 @@ func (p *plan) rowSums(funcs []int) {
 			continue
 		}
 		last := len(p.sp.Pipeline().Funcs[f].Stages) - 1
-		p.unroll(f, dim, doubled(p.pointsAlong(f)/p.sp.Lanes(f, last, dim), p.sumsLimit(f)))
+		p.unroll(f, dim, powerOfTwoIn(p.pointsAlong(f)/p.sp.Lanes(f, last, dim), p.sumsLimit(f)))
 	}
 }
 
@@ -156,8 +156,8 @@ func (p *plan) sumsLimit(f int) int64 {
 	return max(1, p.sp.UnrollLimit(f, len(fn.Stages)-1)/int64(len(fn.Types)))
 }
 
-// doubled is the largest power of two that divides a loop and is at most so much, 1 at least.
-func doubled(extent, most int64) int64 {
+// powerOfTwoIn is the largest power of two that divides a loop and is at most so much, 1 at least.
+func powerOfTwoIn(extent, most int64) int64 {
 	factor := int64(1)
 	for extent%(2*factor) == 0 && 2*factor <= most {
 		factor *= 2
@@ -201,7 +201,7 @@ func (p *plan) sumsTile(f int, owner space.Reader, columns bool) (space.Place, b
 	// Each point may be made of several, as of what many filters have of it.
 	limit := max(1, p.sumsLimit(f)/max(1, volume(p.sp.Extents(f, 0))/volume(tile)))
 	lanes := p.sp.Lanes(owner.Func, 0, vector)
-	vectors, rows := min(2, limit), doubled(loops[0].extent, limit/2)
+	vectors, rows := min(2, limit), powerOfTwoIn(loops[0].extent, limit/2)
 	if most, all := limit/space.SumRows, loops[0].extent; columns && p.sp.SumBlocks(f) && most > 1 && tile[along] >= most*lanes && all > space.SumRows {
 		if over := (space.SumRows - all%space.SumRows) % space.SumRows; over <= all/16 {
 			vectors, rows = most, space.SumRows

@@ -112,28 +112,35 @@ func (m *mover) pick(p *plan) (chain, bool) {
 // power draws a power of two between two, inclusive.
 func (m *mover) power(low, high int) int64 { return 1 << (low + m.rng.Intn(high-low+1)) }
 
+// onChain draws a chain and changes it; false where there is none, or the change does not
+// apply to it.
+func (m *mover) onChain(from *space.State, change func(p *plan, c chain) bool) (*space.State, bool) {
+	p := planOf(m.base, from)
+	c, ok := m.pick(p)
+	if !ok || !change(p, c) {
+		return nil, false
+	}
+	return p.state(), true
+}
+
 // chainSlide computes a chain row by row of its owner and stores it strip by
 // strip, so that each row computes only what the rows before did not.
 func (m *mover) chainSlide(from, _ *space.State) (*space.State, bool) {
-	p := planOf(m.base, from)
-	c, ok := m.pick(p)
-	if !ok {
-		return nil, false
-	}
-	return m.slide(p, c, m.power(0, 2), m.power(2, 8))
+	return m.onChain(from, func(p *plan, c chain) bool { return p.slide(c, m.power(0, 2), m.power(2, 8)) })
 }
 
-func (m *mover) slide(p *plan, c chain, rows, strip int64) (*space.State, bool) {
+// slide is chainSlide with so many rows at a time and in a strip.
+func (p *plan) slide(c chain, rows, strip int64) bool {
 	row, ok := p.strip(c.owner.Func, c.owner.Stage, rows)
 	if !ok || strip <= rows {
-		return nil, false
+		return false
 	}
 	around, _ := p.strip(c.owner.Func, c.owner.Stage, strip)
 	for _, f := range c.funcs {
 		p.at(f, row, around)
 	}
 	p.tasksAround(c.owner, around)
-	return p.state(), true
+	return true
 }
 
 // tasksAround gives the owner tasks that are strips too, so that the chain may be
@@ -147,24 +154,21 @@ func (p *plan) tasksAround(owner space.Reader, strip space.Place) {
 // chainTile computes a chain tile by tile of its owner, few channels together or one. Half of
 // the time it slides there: a column of tiles stores what each of them does not compute again.
 func (m *mover) chainTile(from, _ *space.State) (*space.State, bool) {
-	p := planOf(m.base, from)
-	c, ok := m.pick(p)
-	if !ok {
-		return nil, false
-	}
-	width, rows, planes := m.power(4, 10), m.power(0, 7), m.rng.Intn(4) == 0
-	at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows, planes)
-	if !ok {
-		return nil, false
-	}
-	around := at
-	if m.rng.Intn(2) == 0 {
-		around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6), planes)
-	}
-	for _, f := range c.funcs {
-		p.at(f, at, around)
-	}
-	return p.state(), true
+	return m.onChain(from, func(p *plan, c chain) bool {
+		width, rows, planes := m.power(4, 10), m.power(0, 7), m.rng.Intn(4) == 0
+		at, ok := p.tile(c.owner.Func, c.owner.Stage, width, rows, planes)
+		if !ok {
+			return false
+		}
+		around := at
+		if m.rng.Intn(2) == 0 {
+			around, _ = p.tile(c.owner.Func, c.owner.Stage, width, rows*m.power(1, 6), planes)
+		}
+		for _, f := range c.funcs {
+			p.at(f, at, around)
+		}
+		return true
+	})
 }
 
 // chainShift moves all Funcs that are computed at one place, or some of them, in
@@ -208,52 +212,43 @@ func (m *mover) chainShift(from, _ *space.State) (*space.State, bool) {
 
 // chainInline inlines a chain.
 func (m *mover) chainInline(from, _ *space.State) (*space.State, bool) {
-	p := planOf(m.base, from)
-	c, ok := m.pick(p)
-	if !ok {
-		return nil, false
-	}
-	for _, f := range c.funcs {
-		if m.sp.CanInline(f) {
-			p.inline(f)
+	return m.onChain(from, func(p *plan, c chain) bool {
+		for _, f := range c.funcs {
+			if m.sp.CanInline(f) {
+				p.inline(f)
+			}
 		}
-	}
-	return p.state(), true
+		return true
+	})
 }
 
 // chainRoot computes a chain at root.
 func (m *mover) chainRoot(from, _ *space.State) (*space.State, bool) {
-	p := planOf(m.base, from)
-	c, ok := m.pick(p)
-	if !ok {
-		return nil, false
-	}
-	for _, f := range c.funcs {
-		p.root(f)
-		if p.tasks[f].Kind == 0 {
-			p.even(f, 0)
+	return m.onChain(from, func(p *plan, c chain) bool {
+		for _, f := range c.funcs {
+			p.root(f)
+			if p.tasks[f].Kind == 0 {
+				p.even(f, 0)
+			}
 		}
-	}
-	return p.state(), true
+		return true
+	})
 }
 
 // chainVector vectorises a chain over the same dimension.
 func (m *mover) chainVector(from, _ *space.State) (*space.State, bool) {
-	p := planOf(m.base, from)
-	c, ok := m.pick(p)
-	if !ok {
-		return nil, false
-	}
-	dims := m.sp.VectorDims(c.funcs[m.rng.Intn(len(c.funcs))])
-	dim := dims[m.rng.Intn(len(dims))]
-	done := false
-	for _, f := range c.funcs {
-		d := p.place[f]
-		if d.Kind == space.Compute && d.Vector != dim && slices.Contains(m.sp.VectorDims(f), dim) {
-			d.Vector = dim
-			p.place[f] = d.Edited()
-			done = true
+	return m.onChain(from, func(p *plan, c chain) bool {
+		dims := m.sp.VectorDims(c.funcs[m.rng.Intn(len(c.funcs))])
+		dim := dims[m.rng.Intn(len(dims))]
+		done := false
+		for _, f := range c.funcs {
+			d := p.place[f]
+			if d.Kind == space.Compute && d.Vector != dim && slices.Contains(m.sp.VectorDims(f), dim) {
+				d.Vector = dim
+				p.place[f] = d.Edited()
+				done = true
+			}
 		}
-	}
-	return p.state(), done
+		return done
+	})
 }

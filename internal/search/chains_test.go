@@ -66,14 +66,13 @@ func TestChainMovesReachTheHandWrittenHarris(t *testing.T) {
 	stencils := funcs(t, sp, "grad_x", "grad_y", "luma")
 	output := funcs(t, sp, "output")[0]
 	others := slices.DeleteFunc(sp.Upstream(output), func(f int) bool { return slices.Contains(stencils, f) })
-	m := newMover(sp.Start(), rand.New(rand.NewSource(1)))
 	slide := func(s *space.State, of []int) *space.State {
 		t.Helper()
-		next, ok := m.slide(planOf(sp.Start(), s), chain{owner: space.Reader{Func: output}, funcs: of}, 1, 32)
-		if !ok {
+		p := planOf(sp.Start(), s)
+		if !p.slide(chain{owner: space.Reader{Func: output}, funcs: of}, 1, 32) {
 			t.Fatalf("cannot slide in\n%v", s)
 		}
-		return next
+		return p.state()
 	}
 	inline := func(s *space.State) *space.State {
 		p := planOf(sp.Start(), s)

@@ -14,17 +14,12 @@ const drawn = 64
 
 // Search implements Searcher. It needs a budget.
 func (Draws) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
-	if err := p.validate(); err != nil {
+	m, in, end, err := beginSearch(ctx, p, b, true)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := b.validate(true); err != nil {
-		return Result{}, err
-	}
-	m, found := newMeter(p, b), newShelf(p)
-	in, cancel := m.within(ctx)
-	defer cancel()
-	nodes, costs := make([]Node, drawn), make([]float64, drawn)
-	var err error
+	defer end()
+	found, nodes, costs := newShelf(p), make([]Node, drawn), make([]float64, drawn)
 	for at := 0; err == nil && !m.over(in); at += drawn {
 		n := drawn
 		if b.Evaluations > 0 {

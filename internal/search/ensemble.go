@@ -35,17 +35,14 @@ type ensemble struct {
 
 // Search implements Searcher. Without a RootTime it needs a budget.
 func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
-	if err := p.validate(); err != nil {
+	m, in, end, err := beginSearch(ctx, p, b, x.o.RootTime == 0)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := b.validate(x.o.RootTime == 0); err != nil {
-		return Result{}, err
-	}
-	e := &ensemble{o: x.o, m: newMeter(p, b), root: p.Root, best: Solution{Cost: math.Inf(1)}, beat: math.Inf(1)}
-	in, cancel := e.m.within(ctx)
-	defer cancel()
+	defer end()
+	e := &ensemble{o: x.o, m: m, root: p.Root, best: Solution{Cost: math.Inf(1)}, beat: math.Inf(1)}
 	found := newShelf(p)
-	err := e.lead(in, found)
+	err = e.lead(in, found)
 	var ends []Solution
 	if err == nil {
 		ends, err = e.anneal(in, found, seed)
@@ -53,11 +50,11 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 	n := x.o.Standard + x.o.Greedy
 	for i := range n {
 		t := &tree{
-			o: x.o, m: e.m, index: i, greedy: i < x.o.Greedy, seed: seed, beat: math.Inf(1),
+			o: x.o, m: m, index: i, greedy: i < x.o.Greedy, seed: seed, beat: math.Inf(1),
 			incumbent: Solution{Cost: math.Inf(1)}, found: newShelf(p), limit: math.MaxInt64,
 		}
 		if b.Evaluations > 0 {
-			t.limit = share(b.Evaluations-e.m.evals.Load(), n, i)
+			t.limit = share(b.Evaluations-m.evals.Load(), n, i)
 		}
 		if len(ends) > 0 {
 			t.here = ends[i%len(ends)]
@@ -70,7 +67,7 @@ func (x *MCTS) Search(ctx context.Context, p Problem, b Budget, seed int64) (Res
 	for _, t := range e.trees {
 		found.merge(t.found)
 	}
-	r, err := e.m.result(ctx, found, e.root, seed, err)
+	r, err := m.result(ctx, found, e.root, seed, err)
 	if x.o.Choose != nil && e.best.Node != nil {
 		r.Solution = e.best
 	}
@@ -99,14 +96,7 @@ func (e *ensemble) lead(ctx context.Context, found *shelf) error {
 		return nil
 	}
 	for size := 1; ; size *= 2 {
-		left := Budget{Evaluations: b.Evaluations, Time: b.Time}
-		if b.Evaluations > 0 {
-			left.Evaluations = max(1, b.Evaluations-e.m.evals.Load())
-		}
-		if b.Time > 0 {
-			left.Time = max(1, b.Time-e.m.elapsed())
-		}
-		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, e.m.p, left, 0)
+		r, err := NewBeam(BeamOptions{Size: size, Passes: 5, Dropout: 100}).Search(ctx, e.m.p, e.m.left(b), 0)
 		e.m.searched(r)
 		if !r.Fallback {
 			for _, x := range r.Top {

@@ -156,15 +156,17 @@ const triesEach = 2
 type member struct {
 	state   *space.State
 	hash    uint64
-	shape   uint64 // of its loop nest, without sizes
+	shape   uint64 // its StructuralHash at shapeDepth
 	seconds float64
 }
 
-// shapeDepth is how many loops deep two schedules have to be built alike to count so.
+// shapeDepth is down to where two schedules have to be built alike to count so. There are
+// two depths a level: this one is what is at root, with the sizes of the loops there, and
+// what is right inside of these, without sizes.
 const shapeDepth = 2
 
-// birth says which move made a candidate, out of something that took so long (0 where none
-// did), or of whose turn it is one to begin with.
+// birth records where a candidate came from: the move and its parent's time (0 for none),
+// or the source whose turn it was.
 type birth struct {
 	kind    int
 	seconds float64
@@ -184,8 +186,8 @@ func NewEvolve(sp *space.Space, rng *rand.Rand, o EvolveOptions) *Evolve {
 		seen: seen{}, first: first, halvesAt: promptly, dues: newDues(givenTrial, prototypesTrial), born: map[uint64]birth{}}
 }
 
-// otherwise is of how many that begin the search one is not of the kind, with or without
-// a version for the estimated sizes, of which the fastest was.
+// One opening in otherwise is of the other kind than the fastest so far: with a version for
+// the estimated sizes, or without.
 const otherwise = 5
 
 // sizedTrial is how many schedules with a version for the estimated sizes have to fail for
@@ -373,8 +375,8 @@ func (e *Evolve) change(from, other member) (kind int, s *space.State, ok bool) 
 	return kind, nil, false
 }
 
-// parent draws one of the population; each is 1/4 as likely again as the one behind it, and
-// the less so the slower it is: by the third power of its time.
+// parent draws one of the population; each is 1.25 times as likely as the next, and the
+// less so the slower it is: by the third power of its time.
 func (e *Evolve) parent() member {
 	total := 0.0
 	for i := range e.best {

@@ -1,10 +1,32 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"math/rand"
 	"slices"
 )
+
+// How a tree grows, and which child it goes down to. What is not ProTuner's:
+//
+//   - Widen is progressive widening (Coulom 2007, "Computing Elo ratings of move patterns
+//     in the game of Go"; progressive unpruning in Chaslot et al. 2008, "Progressive
+//     strategies for Monte-Carlo tree search"). Theirs lets in moves by a ranking that
+//     knows the game, ever more slowly as visits grow; ours lets in k sqrt(visits), in the
+//     order in which expand would have them anyway.
+//   - Share is RAVE with its first schedule (Gelly and Silver 2007, "Combining online and
+//     offline knowledge in UCT"; 2011, "Monte-Carlo tree search and rapid action value
+//     estimation in computer Go"): beta = sqrt(k / (3n + k)). Their n counts visits of the
+//     node that chooses, ours those of the child. They keep what is known of a move at
+//     every node, from simulations through it; here one table serves a whole tree: by
+//     decision, wherever it was taken, rollouts included, or, with ShareDepth, by the key of
+//     the children that simulations went down to.
+//   - Batch has the virtual loss of Chaslot et al. 2008, "Parallel Monte-Carlo tree search":
+//     a simulation under way counts as a visit without reward (pending), with Spread as one
+//     dearer by two deviations. Theirs come about as threads meet in a tree; ours are
+//     selected one after the other before any of them is simulated, so that workers change
+//     nothing of what is found.
 
 // lazyDraws is how often Lazy draws a child before it takes all to be there.
 const lazyDraws = 4
@@ -34,7 +56,7 @@ func (t *tree) expand(ctx context.Context, s *simulation, v *vertex) (child *ver
 		v.untried, v.prior = v.untried[:last], v.prior[:last]
 		t.count(-1)
 	case t.o.Lazy:
-		if n = t.draw(s, v); n == nil {
+		if n = v.draw(s.rng); n == nil {
 			return nil, false, nil
 		}
 	default:
@@ -96,9 +118,9 @@ func (t *tree) vertex(n Node, weight float64) (v *vertex, fresh bool) {
 }
 
 // draw samples a child that is not there yet.
-func (t *tree) draw(s *simulation, v *vertex) Node {
+func (v *vertex) draw(rng *rand.Rand) Node {
 	for range lazyDraws {
-		n := v.node.Sample(s.rng)
+		n := v.node.Sample(rng)
 		key := n.Key(Exact)
 		if !slices.ContainsFunc(v.children, func(c *vertex) bool { return c.key == key }) {
 			return n
@@ -121,15 +143,7 @@ func (t *tree) rank(ctx context.Context, s *simulation, v *vertex) error {
 	for i := range order {
 		order[i] = len(nodes) - 1 - i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case costs[a] > costs[b]:
-			return -1
-		case costs[a] < costs[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(costs[b], costs[a]) })
 	least := costs[order[len(order)-1]]
 	for _, i := range order {
 		w := 0.0
@@ -145,10 +159,10 @@ func (t *tree) rank(ctx context.Context, s *simulation, v *vertex) error {
 	return nil
 }
 
-// choose is the child of v to go down to: the one of the highest score, the first
+// bestChild is the child of v to go down to: the one of the highest score, the first
 // of equals; nil without children. Children that are closed are left alone while
 // there are others, and always with Transpose, which lets go of their nodes.
-func (t *tree) choose(v *vertex, depth int) *vertex {
+func (t *tree) bestChild(v *vertex, depth int) *vertex {
 	var best *vertex
 	most := math.Inf(-1)
 	c := t.o.C * math.Pow(t.o.Shrink, float64(t.depth+depth))

@@ -162,54 +162,53 @@ func MCTSDefaults() MCTSOptions {
 
 // Validate names the first option out of range.
 func (o MCTSOptions) Validate() error {
-	bad := optionError
 	switch {
 	case o.Standard < 0 || o.Greedy < 0 || o.Standard+o.Greedy < 1:
-		return bad("%d standard and %d greedy trees; at least one in all", o.Standard, o.Greedy)
+		return optionError("%d standard and %d greedy trees; at least one in all", o.Standard, o.Greedy)
 	case o.RootTime < 0:
-		return bad("%v for a root; at least 0", o.RootTime)
+		return optionError("%v for a root; at least 0", o.RootTime)
 	case o.Formula < Product || o.Formula > Spread:
-		return bad("there is no formula %d", o.Formula)
+		return optionError("there is no formula %d", o.Formula)
 	case !(o.C >= 0) || math.IsInf(o.C, 0):
-		return bad("C is %g; at least 0", o.C)
+		return optionError("C is %g; at least 0", o.C)
 	case o.Reward < InverseCost || o.Reward > BeatBest:
-		return bad("there is no reward %d", o.Reward)
+		return optionError("there is no reward %d", o.Reward)
 	case o.Formula == Spread && o.Reward != InverseCost:
-		return bad("the formula Spread goes by costs, not by rewards of 0 and 1")
+		return optionError("the formula Spread goes by costs, not by rewards of 0 and 1")
 	case o.Explore != Average && o.Explore != Best || o.Win != Average && o.Win != Best:
-		return bad("children are judged by Average or by Best")
+		return optionError("children are judged by Average or by Best")
 	case o.Rollout < RandomRollout || o.Rollout > GreedyRollout:
-		return bad("there is no rollout %d", o.Rollout)
+		return optionError("there is no rollout %d", o.Rollout)
 	case o.NeedsChoose && o.Choose == nil:
-		return bad("this configuration measures at each root: give it something to measure with")
+		return optionError("this configuration measures at each root: give it something to measure with")
 	case !(o.Widen >= 0) || !(o.Share >= 0) || !(o.Prior >= 0):
-		return bad("Widen, Share and Prior are %g, %g and %g; at least 0", o.Widen, o.Share, o.Prior)
+		return optionError("Widen, Share and Prior are %g, %g and %g; at least 0", o.Widen, o.Share, o.Prior)
 	case o.ShareDepth < -1:
-		return bad("ShareDepth is %d; a depth, or -1 for decisions", o.ShareDepth)
+		return optionError("ShareDepth is %d; a depth, or -1 for decisions", o.ShareDepth)
 	case !(o.Shrink > 0 && o.Shrink <= 1):
-		return bad("Shrink is %g; above 0 and at most 1", o.Shrink)
+		return optionError("Shrink is %g; above 0 and at most 1", o.Shrink)
 	case o.Batch < 1:
-		return bad("a batch of %d simulations; at least 1", o.Batch)
+		return optionError("a batch of %d simulations; at least 1", o.Batch)
 	case !(o.Vary >= 0 && o.Vary <= 1):
-		return bad("Vary is %g; a probability", o.Vary)
+		return optionError("Vary is %g; a probability", o.Vary)
 	case !(o.Heat >= 0 && !math.IsInf(o.Heat, 1)):
-		return bad("Heat is %g; at least 0", o.Heat)
+		return optionError("Heat is %g; at least 0", o.Heat)
 	case !(o.Cross >= 0 && o.Cross <= 1):
-		return bad("Cross is %g; a probability", o.Cross)
+		return optionError("Cross is %g; a probability", o.Cross)
 	case !(o.Lead >= 0 && o.Lead <= 1):
-		return bad("Lead is %g; a part of the budget", o.Lead)
+		return optionError("Lead is %g; a part of the budget", o.Lead)
 	case !(o.Anneal >= 0 && o.Lead+o.Anneal <= 1):
-		return bad("Anneal is %g; a part of the budget, of which Lead takes %g", o.Anneal, o.Lead)
+		return optionError("Anneal is %g; a part of the budget, of which Lead takes %g", o.Anneal, o.Lead)
 	case !(o.Front > 0):
-		return bad("Front is %g; above 0", o.Front)
+		return optionError("Front is %g; above 0", o.Front)
 	case !(o.FrontLeast >= 0 && o.FrontLeast <= 1):
-		return bad("FrontLeast is %g; a part of the budget", o.FrontLeast)
+		return optionError("FrontLeast is %g; a part of the budget", o.FrontLeast)
 	case o.Stay < 0:
-		return bad("Stay is %d; at least 0", o.Stay)
+		return optionError("Stay is %d; at least 0", o.Stay)
 	case o.Settle < 0:
-		return bad("Settle is %d; at least 0", o.Settle)
+		return optionError("Settle is %d; at least 0", o.Settle)
 	case o.MaxNodes < 2:
-		return bad("%d nodes a tree; at least 2", o.MaxNodes)
+		return optionError("%d nodes a tree; at least 2", o.MaxNodes)
 	}
 	return nil
 }
@@ -225,7 +224,7 @@ func Presets() map[string]MCTSOptions {
 		}
 		return o
 	}
-	real := func(o *MCTSOptions) { o.NeedsChoose = true }
+	measured := func(o *MCTSOptions) { o.NeedsChoose = true }
 	sum := func(o *MCTSOptions) { o.Formula, o.C = Sum, math.Sqrt2 }
 	const s = time.Second
 	return map[string]MCTSOptions{
@@ -235,8 +234,8 @@ func Presets() map[string]MCTSOptions {
 		"mcts_0.5s":          with(s/2, nil),
 		"mcts_Cp10_30s":      with(30*s, func(o *MCTSOptions) { o.C = 10 }),
 		"mcts_sqrt2_30s":     with(30*s, sum),
-		"mcts_cost+real_30s": with(30*s, real),
-		"mcts_cost+real_1s":  with(s, real),
+		"mcts_cost+real_30s": with(30*s, measured),
+		"mcts_cost+real_1s":  with(s, measured),
 
 		"mcts_explore_best": with(0, func(o *MCTSOptions) { o.Explore = Best }),
 		"mcts_win_average":  with(0, func(o *MCTSOptions) { o.Win = Average }),

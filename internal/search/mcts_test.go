@@ -344,7 +344,7 @@ func TestHeatCools(t *testing.T) {
 				o: o, m: m, found: newShelf(m.p), root: &vertex{node: toy.root()}, incumbent: now, stand: now,
 				evals: 100, spent: spent,
 			}
-			tr.learn(&simulation{path: []*vertex{tr.root}, rng: newStream(1, uint64(i)), leaf: toyNode{toy, []int{1, 1}}, cost: math.E, varies: true})
+			tr.backUp(&simulation{path: []*vertex{tr.root}, rng: newStream(1, uint64(i)), leaf: toyNode{toy, []int{1, 1}}, cost: math.E, varies: true})
 			if tr.stand.Cost != 1 {
 				n++
 			}

@@ -30,18 +30,26 @@ func newMeter(p Problem, b Budget) *meter {
 	return &meter{p: p, b: b, start: time.Now()}
 }
 
-// within begins a search: it shortens the context to the budget's time and gives the
-// heap room. The function it returns ends the search.
-func (m *meter) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// beginSearch refuses a problem or a budget that cannot be; endless is a search that does
+// not end by itself. It shortens the context to the budget's time and gives the heap room.
+// The function it returns ends the search.
+func beginSearch(ctx context.Context, p Problem, b Budget, endless bool) (*meter, context.Context, func(), error) {
+	if err := p.validate(); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := b.validate(endless); err != nil {
+		return nil, nil, nil, err
+	}
+	m := newMeter(p, b)
 	restore := roomy()
 	cancel := context.CancelFunc(func() {})
-	if m.b.Time > 0 {
-		ctx, cancel = context.WithDeadline(ctx, m.start.Add(m.b.Time))
+	if b.Time > 0 {
+		ctx, cancel = context.WithDeadline(ctx, m.start.Add(b.Time))
 	}
-	return ctx, func() {
+	return m, ctx, func() {
 		cancel()
 		restore()
-	}
+	}, nil
 }
 
 // over reports whether the time or the evaluations of the whole search are spent.
@@ -225,9 +233,8 @@ func (s *shelf) sorted() []Solution {
 
 func (m *meter) elapsed() time.Duration { return time.Since(m.start) }
 
-// left is what of the budget is not spent.
-func (m *meter) left() Budget {
-	b := m.b
+// left is what of a budget is not spent.
+func (m *meter) left(b Budget) Budget {
 	if b.Time > 0 {
 		b.Time = max(1, b.Time-m.elapsed())
 	}

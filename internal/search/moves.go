@@ -7,7 +7,8 @@ import (
 	"github.com/protuner/protuner/internal/space"
 )
 
-// move makes a changed plan of a measured one; false where it does not apply. The
+// move makes another state of one: in evolution of one that was measured, in
+// StateNode.Vary of any that the search stands at. False where it does not apply. The
 // other parent is only for moves that take two.
 type move struct {
 	name  string

@@ -34,18 +34,21 @@ func planOf(base, s *space.State) *plan {
 	p.base, p.from = base, s
 	for _, d := range s.Trace() {
 		switch d.Kind {
+		case space.Inline, space.Compute:
+			p.place[d.Func] = d
 		case space.Tasks:
 			p.tasks[d.Func] = d
 		case space.Block:
 			p.blocks[d.Func] = append(p.blocks[d.Func], d)
-		case space.Scalar, space.Lanes, space.Dot, space.Across, space.Interchange, space.Terms:
-			p.say(d.Func, d.Kind, d.Factor)
 		case space.Slice:
 			p.slice = d
 		case space.Sized:
 			p.sized = true
 		default:
-			p.place[d.Func] = d
+			if !d.Kind.OfVectors() {
+				panic("search: a plan has no room for " + d.Kind.String())
+			}
+			p.say(d.Func, d.Kind, d.Factor)
 		}
 	}
 	return p
@@ -63,8 +66,6 @@ func (p *plan) state() *space.State {
 		}
 		if p.place[f].Kind == space.Compute {
 			trace = append(trace, p.blocks[f]...)
-		}
-		if p.place[f].Kind == space.Compute {
 			for kind, factor := range p.vectors[f] { // Replay sorts them
 				trace = append(trace, space.Decision{Func: f, Kind: kind, Factor: factor})
 			}
@@ -82,7 +83,7 @@ func (p *plan) state() *space.State {
 	}
 	s, _, err := begin.Replay(trace, space.Nearest)
 	if err != nil {
-		panic(err) // only a Func that is not there, which a plan cannot name
+		panic(err) // only a Func or a Kind that is not there, which a plan cannot name
 	}
 	return s
 }

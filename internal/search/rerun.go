@@ -9,7 +9,7 @@ import (
 // Rerun runs a search again and again, each time with another seed, until the
 // budget is spent (ProTuner, section 5.4 and figure 9).
 type Rerun struct {
-	// Inner is what is run, but for the first time where First is set.
+	// Inner is every run, or every one but the first where First is set.
 	Inner, First Searcher
 	// Part is what one run may spend, as a part of the budget: 0 stands for all that
 	// is left, for searches that end by themselves.
@@ -18,19 +18,15 @@ type Rerun struct {
 
 // Search implements Searcher. It needs a budget.
 func (r Rerun) Search(ctx context.Context, p Problem, b Budget, seed int64) (Result, error) {
-	if err := p.validate(); err != nil {
+	m, in, end, err := beginSearch(ctx, p, b, true)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := b.validate(true); err != nil {
-		return Result{}, err
-	}
-	m, found := newMeter(p, b), newShelf(p)
-	in, cancel := m.within(ctx)
-	defer cancel()
-	var err error
+	defer end()
+	found := newShelf(p)
 	var fallback *Result
 	for run := 0; run == 0 || !m.over(in); run++ {
-		each := m.left()
+		each := m.left(b)
 		if r.Part > 0 {
 			each = b.part(r.Part).least(each)
 		}

@@ -1,5 +1,9 @@
-// Package search looks for fast schedules in a space: strategies that propose
-// candidates and learn from what was measured of them.
+// Package search looks for fast schedules in a space, in two ways. A Strategy proposes
+// candidates and learns from what was measured of them (docs/evolve.md). A Searcher walks
+// the tree of decisions with nothing but a cost model: the Monte Carlo tree search of
+// Haj-Ali et al. 2020, "ProTuner: Tuning Programs with Monte Carlo Tree Search", the beam
+// search of Adams et al. 2019, "Learning to Optimize Halide with Tree Search and Random
+// Programs", section 3.2, and what these are compared with (docs/search.md).
 package search
 
 import (
@@ -69,11 +73,11 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 
 // New makes the strategy of that name with its defaults.
 func New(name string, sp *space.Space, rng *rand.Rand) (Strategy, error) {
-	make, ok := strategies[name]
+	strategy, ok := strategies[name]
 	if !ok {
 		return nil, fmt.Errorf("search: there is no strategy %q: choose one of %s", name, strings.Join(Names(), ", "))
 	}
-	return make(sp, rng), nil
+	return strategy(sp, rng), nil
 }
 
 // NewCandidate reads a candidate off a complete state.

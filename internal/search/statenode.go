@@ -136,8 +136,8 @@ func (n *StateNode) replay(trace []space.Decision) Node {
 }
 
 // Vary changes a complete node below n: half of the time it draws one decision anew
-// and keeps the others as far as they go, else it makes one of the other moves of
-// evolution. False where the move drawn does not apply.
+// and keeps the others as far as they go, else it makes another of the moves of evolution
+// that come before crossover. False where the move drawn does not apply.
 func (n *StateNode) Vary(guide Node, rng *rand.Rand) (Node, bool) {
 	from, m := guide.(*StateNode).State(), newMover(n.State(), rng)
 	move := m.mutate

@@ -8,9 +8,12 @@ import (
 	"time"
 )
 
+// One tree of the ensemble (ProTuner, section 4), which selects, expands, simulates and
+// backs up (section 2.4).
+
 // sums are what is known of a set of simulations.
 type sums struct {
-	visits int // all, also those under way and those without a finite cost
+	visits int // all that ended, those without a finite cost too
 	useful int // with a finite cost
 	cost   float64
 	reward float64
@@ -213,7 +216,7 @@ func (t *tree) round(ctx context.Context, workers int) error {
 		t.sims++
 		left -= s.limit
 		batch[i] = s
-		if s.err = t.walk(ctx, s); s.err != nil {
+		if s.err = t.selectNode(ctx, s); s.err != nil {
 			continue
 		}
 		for _, v := range s.path {
@@ -222,7 +225,7 @@ func (t *tree) round(ctx context.Context, workers int) error {
 	}
 	_ = eachOf(len(batch), workers, func(i int) error {
 		if s := batch[i]; s.err == nil {
-			s.err = t.roll(ctx, s)
+			s.err = t.simulate(ctx, s)
 		}
 		return nil
 	})
@@ -240,7 +243,7 @@ func (t *tree) round(ctx context.Context, workers int) error {
 			}
 			continue
 		}
-		t.learn(s)
+		t.backUp(s)
 		t.lighten(s)
 	}
 	return err
@@ -288,12 +291,12 @@ func (v *vertex) below() int {
 	return n
 }
 
-// walk goes from the root to a node not visited before, choosing where there is
-// nothing to expand.
+// selectNode goes from the root to a node not visited before, to the best child wherever
+// there is nothing to expand.
 //
 // A vertex that several parents have (Transpose) is closed on the way through one of
 // them; the others learn of it when they are come to, and the walk begins again.
-func (t *tree) walk(ctx context.Context, s *simulation) error {
+func (t *tree) selectNode(ctx context.Context, s *simulation) error {
 	v := t.root
 	s.path = append(s.path, v)
 	if t.o.Vary > 0 && t.stand.Node != nil && !v.node.Complete() && s.rng.Float64() < t.o.Vary {
@@ -306,7 +309,7 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 			return err
 		}
 		if child == nil {
-			child = t.choose(v, len(s.path)-1)
+			child = t.bestChild(v, len(s.path)-1)
 			if child == nil && t.o.Transpose && v != t.root && v.exhausted() {
 				v.closed = true
 				t.release(v)
@@ -314,7 +317,7 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 				continue
 			}
 			if child == nil {
-				return nil // no room for more nodes: roll out from here
+				return nil // no room for more nodes: simulate from here
 			}
 		} else if child.closed {
 			continue // some other parent's
@@ -328,8 +331,9 @@ func (t *tree) walk(ctx context.Context, s *simulation) error {
 	return nil
 }
 
-// roll completes the walk and costs where it ends. It changes nothing of the tree.
-func (t *tree) roll(ctx context.Context, s *simulation) error {
+// simulate completes the walk and costs where it ends. It changes nothing of the tree, so
+// that several can go on at once.
+func (t *tree) simulate(ctx context.Context, s *simulation) error {
 	last := s.path[len(s.path)-1].node
 	if s.varies {
 		for range 4 {
@@ -375,8 +379,8 @@ func (t *tree) roll(ctx context.Context, s *simulation) error {
 // notable is by which part the best known has to become cheaper to count, with Settle.
 const notable = 0.01
 
-// learn takes a simulation's cost to the nodes above.
-func (t *tree) learn(s *simulation) {
+// backUp takes a simulation's cost to the nodes above.
+func (t *tree) backUp(s *simulation) {
 	t.steps++
 	x := Solution{s.leaf, s.cost}
 	if n, ok := s.leaf.(sibling); ok {

@@ -48,7 +48,7 @@ func (t *tree) resume(ctx context.Context) error {
 		return err
 	}
 	t.spent += s.spent
-	t.learn(s)
+	t.backUp(s)
 	if !math.IsInf(s.cost, 1) {
 		t.stand = Solution{s.leaf, s.cost}
 	}

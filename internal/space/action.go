@@ -45,35 +45,50 @@ const (
 	Sized
 )
 
+// about is what all Kinds have in common.
+type about struct {
+	name string
+	// dim and factor say that a decision has a Dim and a Factor, and factor what that is.
+	dim    bool
+	factor string
+	// vectors says that it is about the vectors of a Func, see State.Vectors.
+	vectors bool
+}
+
+// kinds are the Kinds by number.
+var kinds = [...]about{
+	Inline:      {name: "inline"},
+	Compute:     {name: "compute"},
+	Tasks:       {name: "tasks"},
+	Block:       {name: "block", dim: true, factor: "number of iterations to unroll"},
+	Slice:       {name: "slice", dim: true},
+	Scalar:      {name: "scalar", vectors: true},
+	Lanes:       {name: "lanes", factor: "number of lanes", vectors: true},
+	Dot:         {name: "dot", factor: "number of iterations to add up", vectors: true},
+	Across:      {name: "across", factor: "number of iterations to a vector", vectors: true},
+	Interchange: {name: "interchange", vectors: true},
+	Terms:       {name: "terms", factor: "number of iterations to unroll", vectors: true},
+	Sized:       {name: "sized"},
+}
+
+// about is empty for what is no Kind.
+func (k Kind) about() about {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return about{}
+}
+
 func (k Kind) String() string {
-	switch k {
-	case Inline:
-		return "inline"
-	case Compute:
-		return "compute"
-	case Tasks:
-		return "tasks"
-	case Block:
-		return "block"
-	case Slice:
-		return "slice"
-	case Scalar:
-		return "scalar"
-	case Lanes:
-		return "lanes"
-	case Dot:
-		return "dot"
-	case Across:
-		return "across"
-	case Interchange:
-		return "interchange"
-	case Terms:
-		return "terms"
-	case Sized:
-		return "sized"
+	if name := k.about().name; name != "" {
+		return name
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
+
+// OfVectors says whether a decision of that Kind is about the vectors of a Func, of which a
+// state has one of each Kind at most (see State.Vectors).
+func (k Kind) OfVectors() bool { return k.about().vectors }
 
 // Action is one decision as a step from one state. It means something only
 // together with that state: Decision says the same by intent. Its slices are

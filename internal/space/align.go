@@ -82,7 +82,7 @@ func (a *aligner) stage(n *Nest, top *written) bool {
 	from := 0
 	for to, l := range chain {
 		last := to == len(chain)-1
-		if !last && !l.holds(a.limit) && a.tasks[top] != to+1 && !a.vectorNext(chain, to) {
+		if !last && !l.holds(a.limit) && a.tasks[top] != to+1 && !vectorNext(chain, to) {
 			if undecided := top.parallel && a.tasks[top] == 0; !undecided && !l.holds(len(a.sp.nodes)) {
 				return false // nothing to come can end the level here
 			}
@@ -111,6 +111,6 @@ func (a *aligner) stage(n *Nest, top *written) bool {
 }
 
 // vectorNext holds where the level after l is one vector.
-func (a *aligner) vectorNext(chain []*written, l int) bool {
+func vectorNext(chain []*written, l int) bool {
 	return l+2 == len(chain) && chain[l+1].vectorLoop >= 0
 }

@@ -50,7 +50,8 @@ type place struct {
 
 // writer turns a loop nest into directives. What it does about splits, loop
 // orders, unrolling and storage is what Adams et al. do when they apply a state
-// (section 3.3 of the paper says it in words); tails are ours (see tail).
+// (section 3.3 of the paper says it in words). Ours are tails (see tail), blocks, terms,
+// dots, lanes, vectors across reductions, interchange, slices and periods.
 type writer struct {
 	sp     *Space
 	stages []*stageLoops
@@ -155,7 +156,7 @@ func (w *writer) begin(n, parent *Nest) *stageLoops {
 		}
 		out.vars = append(out.vars, loopVar{
 			name: name, loop: i, pure: l.Pure, there: true, whole: true,
-			extent: extent(around[i]), least: extent(around[i]), covers: 1, constant: around[i].Constant,
+			extent: around[i].Extent(), least: around[i].Extent(), covers: 1, constant: around[i].Constant,
 			vector: i == n.VectorLoop, ragged: l.Ragged && i != n.VectorLoop && !w.sp.o.Unchecked, parallel: (l.Pure || i == st.shared) && n.Parallel,
 			inside: outer && i < n.VectorLoop && !l.Pure,
 		})
@@ -378,7 +379,7 @@ func (w *writer) splitLevel(s *stageLoops, n *Nest) []loopVar {
 		s.sumInside(group)
 	default:
 		loops := len(group)
-		if w.interchanges(n) || !w.unroll(s, loops, w.sp.UnrollLimit(n.Func, n.Stage)) {
+		if w.interchanges(n) || !s.unroll(loops, w.sp.UnrollLimit(n.Func, n.Stage)) {
 			loops = w.block(s, n)
 		}
 		w.terms(s, n, loops)
@@ -404,7 +405,7 @@ func (w *writer) split(s *stageLoops, n *Nest, v *loopVar, factor int64, tail st
 // registers, and reports whether they are; reductions move outside them, but for those
 // whose sums end where their data have it: no two of these share a loop. Loops that
 // moved inwards whole count too: theirs is the vector's number of iterations then.
-func (w *writer) unroll(s *stageLoops, loops int, limit int64) bool {
+func (s *stageLoops) unroll(loops int, limit int64) bool {
 	group := s.vars[:loops]
 	product, constant := int64(1), true
 	for _, v := range group {

@@ -98,14 +98,12 @@ func newBound(lay *layout, f int) *Bound {
 	return &Bound{lay: lay, fn: f, spans: make([]pipeline.Span, lay.total)}
 }
 
-func extent(s pipeline.Span) int64 { return s.Max - s.Min + 1 }
-
 // points is how many points a box holds. It is a float because a product of
 // extents can pass 2^63.
 func points(box []pipeline.Span) float64 {
 	n := 1.0
 	for _, s := range box {
-		n *= float64(extent(s))
+		n *= float64(s.Extent())
 	}
 	return n
 }
@@ -172,7 +170,7 @@ func (t *site) ahead(i, stage int) *site {
 	}
 	own := t.own.inStage(stage)
 	loop := &own.Loops(stage)[i]
-	by := extent(*loop)
+	by := loop.Extent()
 	loop.Min, loop.Max = loop.Min+by, loop.Max+by
 	(*all)[i].CompareAndSwap(nil, t.sp.newSite(t.stage, own))
 	return (*all)[i].Load()

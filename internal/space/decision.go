@@ -84,8 +84,8 @@ func (s *State) Trace() []Decision {
 // most. The slice is shared.
 func (s *State) Blocks() []Decision { return s.blocks }
 
-// Vectors are the decisions of a complete state of the Kinds Scalar, Lanes, Dot, Across,
-// Interchange and Terms, by Func and Kind, one of each at most. The slice is shared.
+// Vectors are the decisions of a complete state of the Kinds that are OfVectors, by Func and
+// Kind, one of each at most. The slice is shared.
 func (s *State) Vectors() []Decision { return s.vectors }
 
 // vectorsOf is the Factor of the decision of a Kind about the vectors of f, 1 where it has

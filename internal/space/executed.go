@@ -24,7 +24,7 @@ func (sp *Space) below(levels []level, n *Nest, entered float64) []level {
 // which its child c, the outermost level of a stage, has anything left to compute: below 1
 // where c slides over it, so that what an iteration needs was mostly computed by those
 // before. It is 1 where there are no levels.
-func (sp *Space) anew(levels []level, c *Nest) float64 {
+func anew(levels []level, c *Nest) float64 {
 	if len(levels) == 0 {
 		return 1
 	}

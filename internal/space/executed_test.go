@@ -75,8 +75,7 @@ red_at_r inline
 	}
 	sp := newSpace(t, p, Defaults(2))
 	s := stateOf(t, sp, text)
-	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
-	w.visit(s.root, nil, 1)
+	w := sp.workOf(s.root)
 	for f := range sp.nodes {
 		if sp.nodes[f].Name != "red_at_r" {
 			continue
@@ -101,8 +100,7 @@ func TestSlidIsCountedOnce(t *testing.T) {
 	if got := sp.FormatTrace(s.Trace()); strings.Count(got, " compute output [1536,1] store output [1536,40]") != 2 || !strings.Contains(got, "luma inline") {
 		t.Fatal(got)
 	}
-	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
-	w.visit(s.root, nil, 1)
+	w := sp.workOf(s.root)
 	var points, calls float64
 	for f := range sp.nodes {
 		switch sp.nodes[f].Name {

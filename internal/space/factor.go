@@ -14,12 +14,14 @@ import (
 // author of the algorithm.
 
 // Numbers of Factoring. A reduction in parallel is not worth waking the cores for where
-// it takes fewer iterations than leastParallel; tasksPerCore keeps all of them busy when
-// some tasks take longer; vectorsAtOnce lanes hide how long one addition takes.
+// it takes fewer iterations than leastParallel; stripsPerCore keeps all of them busy when
+// some tasks take longer; vectorsAtOnce vectors hide an addition's latency; partial results
+// are little against a reduction of littleShare times as many iterations.
 const (
 	leastParallel = 1 << 15
-	tasksPerCore  = 4
+	stripsPerCore = 4
 	vectorsAtOnce = 4
+	littleShare   = 4
 )
 
 // Factoring are the structural directives after which associative reductions can be
@@ -166,7 +168,7 @@ func (c *factoring) inStrips(lanes int, count int64, tasks int, chunk int64) int
 
 // isLittle holds where so many partial results of each point are little against the reduction.
 func (c *factoring) isLittle(partial int64) bool {
-	return float64(partial)*points(c.sp.root.bounds(c.f).computed()) <= product(c.sp.Extents(c.f, c.s))/tasksPerCore
+	return float64(partial)*points(c.sp.root.bounds(c.f).computed()) <= product(c.sp.Extents(c.f, c.s))/littleShare
 }
 
 // reduced holds where a load moves with a reduction loop. What does not is the same for all
@@ -209,7 +211,7 @@ func (c *factoring) tasks() (loop int, chunk int64) {
 			free *= extents[i]
 		}
 	}
-	wanted := tasksPerCore * cores
+	wanted := stripsPerCore * cores
 	if cores < 2 || free >= wanted*int64(n.VectorSize) || extents[loop] < wanted || product(extents) < leastParallel {
 		return -1, 0
 	}

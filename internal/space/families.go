@@ -2,11 +2,9 @@ package space
 
 import "slices"
 
-// path lists the levels from the root inwards into whose bodies Func f may be
+// appendPath appends the levels from the root inwards into whose bodies Func f may be
 // put: each time the only child that reads f, as long as that makes the region
 // of f smaller. A Func read by two children can go no deeper.
-func (sp *Space) path(root *Nest, f int) []*Nest { return sp.appendPath(nil, root, f) }
-
 func (sp *Space) appendPath(path []*Nest, root *Nest, f int) []*Nest {
 	path = append(path, root)
 	for n := root; ; {
@@ -52,9 +50,9 @@ func (sp *Space) breaksVectors(inside, around *site, f, v int) bool {
 	if v < 0 {
 		return false
 	}
-	there := extent(around.bounds(f).Computed(v))
+	there := around.bounds(f).Computed(v).Extent()
 	enough := sp.filling(f, v, there)
-	return there >= enough && extent(inside.bounds(f).Computed(v)) < enough
+	return there >= enough && inside.bounds(f).Computed(v).Extent() < enough
 }
 
 func ones(size []int64) int {

@@ -14,6 +14,11 @@ import (
 // consumers before producers.
 func (sp *Space) Funcs() int { return len(sp.nodes) }
 
+// funcNamed is the Func of that name, -1 where there is none.
+func (sp *Space) funcNamed(name string) int {
+	return slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == name })
+}
+
 // Scheduled reports whether there is anything to decide about Func f: all but
 // inputs and Funcs that nothing reads.
 func (sp *Space) Scheduled(f int) bool { return !sp.nodes[f].given }
@@ -66,9 +71,9 @@ func (sp *Space) findAlongMemory(f int) int {
 			best, most = d, s
 		}
 	}
-	if b := sp.root.bounds(f); most <= 0 && extent(b.Computed(best)) < int64(n.VectorSize) {
+	if b := sp.root.bounds(f); most <= 0 && b.Computed(best).Extent() < int64(n.VectorSize) {
 		for _, d := range n.vectorDims { // none fills a vector
-			if extent(b.Computed(d)) > extent(b.Computed(best)) {
+			if b.Computed(d).Extent() > b.Computed(best).Extent() {
 				best = d
 			}
 		}
@@ -97,7 +102,7 @@ func (sp *Space) Extents(f, stage int) []int64 {
 	loops := sp.root.bounds(f).Loops(stage)
 	out := make([]int64, len(loops))
 	for i, l := range loops {
-		out[i] = extent(l)
+		out[i] = l.Extent()
 	}
 	return out
 }
@@ -170,19 +175,16 @@ func (sp *Space) Upstream(f int) []int {
 	return out
 }
 
-// Chosen says whether Func f, or one that it reads point for point, has a formula of its
-// own for each point of dimension dim (pipeline.Loop.Chooses).
-func (sp *Space) Chosen(f, dim int) bool { return sp.nodes[f].chosen[dim] }
-
 // Channels holds for a dimension of f that is short enough to be unrolled whole: of up to four
 // points, or of up to sixteen where each of them has a formula of its own.
 func (sp *Space) Channels(f, dim int) bool {
 	const few, many = 4, 16
-	extent := extent(sp.root.bounds(f).Computed(dim))
-	return extent <= few || extent <= many && sp.Chosen(f, dim)
+	extent := sp.root.bounds(f).Computed(dim).Extent()
+	return extent <= few || extent <= many && sp.nodes[f].chosen[dim]
 }
 
-// findChosen marks such dimensions.
+// findChosen marks the dimensions of Funcs where a Func, or one that it reads point for point,
+// has a formula of its own for each point (pipeline.Loop.Chooses).
 func (sp *Space) findChosen() {
 	for f := len(sp.nodes) - 1; f >= 0; f-- { // producers first
 		n := &sp.nodes[f]
@@ -206,7 +208,7 @@ func (sp *Space) followsChosen(f, loop int, extent int64) bool {
 				continue
 			}
 			for _, j := range e.Jacobians {
-				if c := j.Coeffs[l.PureDim][loop]; c.Den != 0 && c.Num == c.Den {
+				if j.Coeffs[l.PureDim][loop].Is(1) {
 					return true
 				}
 			}
@@ -291,7 +293,7 @@ func (sp *Space) inTile(in Place) (tile *site, tiles float64) {
 	tiles = 1
 	for i := range own.Loops(in.Stage) {
 		loop := &own.Loops(in.Stage)[i]
-		n := ceilDiv(extent(*loop), in.Tile[i])
+		n := ceilDiv(loop.Extent(), in.Tile[i])
 		*loop = middle(*loop, n)
 		tiles *= float64(n)
 	}

@@ -26,24 +26,10 @@ const maxImportSteps = 20000
 // A nest may break the limits of the space, which the state then records as it
 // does where nothing is legal. Errors name the first Func whose decision leads to
 // no nest like the one given.
-func (sp *Space) Import(text string) (*State, error) {
-	goal, err := sp.parseNest(text)
-	if err != nil {
-		return nil, err
-	}
-	im := sp.newImporter(goal)
-	s := im.follow(sp.start, nil)
-	if s == nil {
-		if im.steps > maxImportSteps {
-			return nil, errors.New("space: import of a loop nest: too many ways to read it")
-		}
-		return nil, fmt.Errorf("space: import of a loop nest: no decision about %s leads to it", sp.nodes[max(0, im.furthest/2)].Name)
-	}
-	return s, nil
-}
+func (sp *Space) Import(text string) (*State, error) { return sp.ImportAs(text, nil) }
 
 // ImportAs is Import of a loop nest whose text leaves open which of several states it
-// is: of those, the first that accept takes.
+// is: of those, the first that accept, unless it is nil, takes.
 func (sp *Space) ImportAs(text string, accept func(*State) bool) (*State, error) {
 	goal, err := sp.parseNest(text)
 	if err != nil {
@@ -52,10 +38,15 @@ func (sp *Space) ImportAs(text string, accept func(*State) bool) (*State, error)
 	im := sp.newImporter(goal)
 	im.accept = accept
 	s := im.follow(sp.start, nil)
-	if s == nil {
+	switch {
+	case s != nil:
+		return s, nil
+	case im.steps > im.limit:
+		return nil, errors.New("space: import of a loop nest: too many ways to read it")
+	case accept != nil:
 		return nil, errors.New("space: import of a loop nest: none of the states found for it is accepted")
 	}
-	return s, nil
+	return nil, fmt.Errorf("space: import of a loop nest: no decision about %s leads to it", sp.nodes[max(0, im.furthest/2)].Name)
 }
 
 func (sp *Space) newImporter(goal *written) *importer {
@@ -155,7 +146,7 @@ func (im *importer) finished(s *State, tasks map[*written]int) *State {
 		return nil
 	}
 	for l, r := range at {
-		if !l.IsRoot() && (r.from != r.to || !im.sameExtents(s, l, r.chain[r.from])) {
+		if !l.IsRoot() && (r.from != r.to || !r.chain[r.from].sameExtents(s, l)) {
 			return nil
 		}
 	}
@@ -166,9 +157,9 @@ func (im *importer) finished(s *State, tasks map[*written]int) *State {
 }
 
 // sameExtents holds where a level's loops are constant where the text says so.
-func (im *importer) sameExtents(s *State, l *Nest, w *written) bool {
-	around := s.root.around(l).Bounds(l.Func).Loops(l.Stage)
-	for i, c := range w.constant {
+func (l *written) sameExtents(s *State, n *Nest) bool {
+	around := s.root.around(n).Bounds(n.Func).Loops(n.Stage)
+	for i, c := range l.constant {
 		if around[i].Constant != c {
 			return false
 		}
@@ -235,7 +226,7 @@ func (im *importer) placements(s *State, f, v int, tasks map[*written]int) []Act
 		}
 	}
 	at := im.align(s, tasks)
-	path := im.sp.path(s.root, f)
+	path := im.sp.appendPath(nil, s.root, f)
 	for i, l := range path {
 		r, ok := at[l]
 		if !ok || !r.contains(store) {

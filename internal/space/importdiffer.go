@@ -29,7 +29,7 @@ func (sp *Space) differences(p, other *played) []*Foreign {
 func (sp *Space) lacks(p, other *played) []schedule.Directive {
 	var out []schedule.Directive
 	for i, d := range p.directives {
-		f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == d.Func })
+		f := sp.funcNamed(d.Func)
 		if !sp.holds(p, other, i, f) {
 			out = append(out, d)
 		}
@@ -58,18 +58,18 @@ func (sp *Space) holds(p, other *played, i, f int) bool {
 	case schedule.ReorderStorage:
 		return storageOrder(n, p.storage[f]) == storageOrder(n, other.storage[f])
 	case schedule.Split:
-		return slices.Equal(sp.cuts(p, st), sp.cuts(other, st))
+		return slices.Equal(p.cuts(st), other.cuts(st))
 	case schedule.Reorder:
-		pure := !sp.sameTails(p, other, st)
+		pure := !p.sameTails(other, st)
 		return slices.Equal(sp.order(p, st, pure), sp.order(other, st, pure))
 	case schedule.Parallel, schedule.Vectorize, schedule.Unroll:
 		kind := map[schedule.Op]schedule.LoopKind{schedule.Parallel: schedule.ParallelLoop,
 			schedule.Vectorize: schedule.VectorizedLoop, schedule.Unroll: schedule.UnrolledLoop}[d.Op]
 		at := slices.IndexFunc(p.stages[st], func(l playedLoop) bool { return l.by == i })
-		if at < 0 || d.Op == schedule.Unroll && !sp.sameTails(p, other, st) {
+		if at < 0 || d.Op == schedule.Unroll && !p.sameTails(other, st) {
 			return true
 		}
-		return sp.kindHolds(p.stages[st][at], other.stages[st], kind)
+		return p.stages[st][at].kindHolds(other.stages[st], kind)
 	case schedule.AllowRaceConditions:
 		return slices.ContainsFunc(other.directives, func(o schedule.Directive) bool { return o.String() == d.String() })
 	}
@@ -92,7 +92,7 @@ func storageOrder(n *node, order string) string {
 }
 
 // cuts lists what the parts of a stage's loops cover, loop by loop.
-func (sp *Space) cuts(p *played, st int) []part {
+func (p *played) cuts(st int) []part {
 	var out []part
 	for _, l := range p.stages[st] {
 		for _, part := range l.parts {
@@ -105,7 +105,7 @@ func (sp *Space) cuts(p *played, st int) []part {
 }
 
 // sameTails compares the tail strategies of a stage's splits.
-func (sp *Space) sameTails(p, other *played, stage int) bool {
+func (p *played) sameTails(other *played, stage int) bool {
 	a, b := slices.Sorted(slices.Values(p.tails[stage])), slices.Sorted(slices.Values(other.tails[stage]))
 	return slices.Equal(a, b)
 }
@@ -119,7 +119,7 @@ func (sp *Space) order(p *played, stage int, pure bool) []part {
 	var out []part
 	for _, l := range p.stages[stage] {
 		for _, part := range l.parts {
-			if part.span = 0; extent(whole[part.loop]) > 1 && (!pure || st.Loops[part.loop].Pure) {
+			if part.span = 0; whole[part.loop].Extent() > 1 && (!pure || st.Loops[part.loop].Pure) {
 				out = append(out, part)
 			}
 		}
@@ -128,7 +128,7 @@ func (sp *Space) order(p *played, stage int, pure bool) []part {
 }
 
 // kindHolds holds where all parts of a loop are of that kind.
-func (sp *Space) kindHolds(l playedLoop, others []playedLoop, kind schedule.LoopKind) bool {
+func (l playedLoop) kindHolds(others []playedLoop, kind schedule.LoopKind) bool {
 	for _, of := range l.parts {
 		at := slices.IndexFunc(others, func(o playedLoop) bool {
 			return o.kind == kind && slices.ContainsFunc(o.parts, func(q part) bool { return q.loop == of.loop && q.cover == of.cover })

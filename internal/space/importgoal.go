@@ -67,7 +67,7 @@ func (sp *Space) taskLoops(p *played, stage int) (pos, by int) {
 	ended := false
 	for k := range loops {
 		l := &loops[len(loops)-1-k]
-		single := len(l.parts) == 1 && extent(whole[l.parts[0].loop]) == 1
+		single := len(l.parts) == 1 && whole[l.parts[0].loop].Extent() == 1
 		switch {
 		case l.kind == schedule.ParallelLoop && ended:
 			return pos, l.by
@@ -113,7 +113,7 @@ func (g *goalMaker) tasks(f int) bool {
 		if loops := g.p.stages[n.first]; len(loops) > 0 && loops[0].kind == schedule.VectorizedLoop && loops[0].parts[0].loop == i {
 			lanes = g.sp.Lanes(f, 0, n.Stages[0].Loops[i].PureDim)
 		}
-		if extent(l) > lanes {
+		if l.Extent() > lanes {
 			return false
 		}
 	}

@@ -123,7 +123,7 @@ func (sp *Space) play(s schedule.Schedule) (*played, []*Foreign, error) {
 
 // playOne plays one directive and says why the space cannot say it, if so.
 func (sp *Space) playOne(p *played, i int, d schedule.Directive) string {
-	f := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == d.Func })
+	f := sp.funcNamed(d.Func)
 	n := &sp.nodes[f]
 	if n.given && d.Op == schedule.Reorder {
 		return "" // of loops that are not there
@@ -213,7 +213,7 @@ func onePart(p part) []part { return []part{p} }
 // is in the one that reads f.
 func (sp *Space) findPlace(p *played, f int, at *playedAt) string {
 	d := p.directives[at.by]
-	owner := slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == d.At.Func })
+	owner := sp.funcNamed(d.At.Func)
 	at.stage = -2
 	for _, path := range sp.readers(p, f) {
 		k := slices.IndexFunc(path, func(st int) bool { return sp.stages[st].fn == owner })

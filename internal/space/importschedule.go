@@ -214,7 +214,7 @@ func (sp *Space) covered(p *played, at playedAt) Place {
 	st := &sp.stages[at.stage]
 	place := Place{Func: st.fn, Stage: st.idx, Tile: make([]int64, len(st.Loops))}
 	for i, l := range sp.root.bounds(st.fn).Loops(st.idx) {
-		place.Tile[i] = extent(l)
+		place.Tile[i] = l.Extent()
 	}
 	for _, l := range p.stages[at.stage][at.loop:] {
 		for _, part := range l.parts {

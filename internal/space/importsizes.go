@@ -104,7 +104,7 @@ func (im *importer) measure(n *Nest, f int) {
 				loops := n.Bounds(f).Loops(top.stage)
 				top.open.top.whole = make([]int64, len(loops))
 				for i, l := range loops {
-					top.open.top.whole[i] = extent(l)
+					top.open.top.whole[i] = l.Extent()
 				}
 			}
 			return

@@ -78,7 +78,7 @@ func (sp *Space) loops(at *site, f, v int) []*Nest {
 			Tileable: !n.Extern && (at.stage < 0 || !sp.o.NoSubtiling), VectorDim: v, VectorLoop: -1}
 		lanes, natural := int64(1), n.lanes(st.VectorSize, v)
 		for i, span := range loops {
-			l.Size[i] = extent(span)
+			l.Size[i] = span.Extent()
 			width := int64(1)
 			if v >= 0 && st.along[i] == v && st.VectorSize > 1 && (!st.Loops[i].RVar || l.Size[i] >= natural && st.Loops[i].Stride == 0 && sp.vectorlessAlong(f, s)) {
 				l.VectorLoop = i
@@ -152,7 +152,7 @@ func (n *Nest) cut(inside *site, t []int64) (outer, inner *Nest) {
 
 // middle is the tile in the middle of a loop that is cut into so many.
 func middle(around pipeline.Span, tiles int64) pipeline.Span {
-	in := ceilDiv(extent(around), tiles)
+	in := ceilDiv(around.Extent(), tiles)
 	first := around.Min + (tiles/2)*in
 	return pipeline.Span{Min: first, Max: first + in - 1}
 }
@@ -165,7 +165,7 @@ func (sp *Space) cutSite(n *Nest, above *site, t []int64) *site {
 	for i, tiles := range t {
 		p := around[i]
 		inside[i] = middle(p, tiles)
-		inside[i].Constant = (p.Constant || tiles > 1) && (extent(inside[i]) == 1 || tiles == 1 || n.Stage == 0)
+		inside[i].Constant = (p.Constant || tiles > 1) && (inside[i].Extent() == 1 || tiles == 1 || n.Stage == 0)
 	}
 	return sp.newSite(n.stageNumber(), b)
 }

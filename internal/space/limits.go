@@ -12,8 +12,7 @@ import (
 // at most Recompute times the points that must be computed, stages that only copy
 // excepted; for the last see mixes.
 func (sp *Space) broken(root *Nest, spared bitset) bitset {
-	w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
-	w.visit(root, nil, 1)
+	w := sp.workOf(root)
 	var out bitset
 	report := func(f int) {
 		if spared != nil && spared.has(f) {
@@ -56,6 +55,13 @@ type work struct {
 	memory   float64   // bytes allocated
 }
 
+// workOf is that of a whole nest.
+func (sp *Space) workOf(root *Nest) *work {
+	w := &work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
+	w.visit(root, nil, 1)
+	return w
+}
+
 // visit counts what level n, inside of those above it and entered so often, computes.
 func (w *work) visit(n *Nest, above []level, entered float64) {
 	instances := entered * product(n.Size)
@@ -77,7 +83,7 @@ func (w *work) visit(n *Nest, above []level, entered float64) {
 		if w.sp.o.MemoryLimit > 0 && c.Func != n.Func && c.Stage == 0 {
 			w.memory += w.sp.allocated(c.Func, n)
 		}
-		w.visit(c, here, instances*w.sp.anew(here, c))
+		w.visit(c, here, instances*anew(here, c))
 	}
 }
 
@@ -193,7 +199,7 @@ func (n *Nest) eachStep(f int, do func(dim int, step, overlap int64)) {
 		for d := range now.computed() {
 			step := next.Computed(d).Min - now.Computed(d).Min
 			step = max(step, -step)
-			do(d, step, extent(now.Computed(d))-step)
+			do(d, step, now.Computed(d).Extent()-step)
 		}
 	}
 }
@@ -218,7 +224,7 @@ func (n *Nest) swells(f int) bool {
 			continue
 		}
 		for d, next := range n.site.ahead(i, n.Stage).bounds(f).computed() {
-			if extent(next) != extent(now[d]) {
+			if next.Extent() != now[d].Extent() {
 				return true
 			}
 		}

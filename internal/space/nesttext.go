@@ -129,12 +129,11 @@ func (sp *Space) parseLevel(in *written, words []string) (*written, error) {
 }
 
 func (sp *Space) scheduledFunc(name string) (int, error) {
-	for f := range sp.nodes {
-		if sp.nodes[f].Name == name && !sp.nodes[f].given {
-			return f, nil
-		}
+	f := sp.funcNamed(name)
+	if f < 0 || sp.nodes[f].given {
+		return -1, fmt.Errorf("there is no Func %q to schedule", name)
 	}
-	return -1, fmt.Errorf("there is no Func %q to schedule", name)
+	return f, nil
 }
 
 // nameLevel finds the stage of a level. A Func's name alone stands for the stage

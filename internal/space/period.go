@@ -23,20 +23,15 @@ func (sp *Space) Periods(inlined func(f int) bool) [][]int64 {
 	}
 	points := make([][]int64, len(sp.nodes)) // in points, producers before those that read them
 	for f := len(sp.nodes) - 1; f >= 0; f-- {
-		n := &sp.nodes[f]
-		points[f] = make([]int64, n.dims)
-		for dim := range points[f] {
-			points[f][dim] = 1
-			for s := range n.Stages {
-				if loop := n.Stages[s].PureLoop(dim); loop >= 0 {
-					points[f][dim] = lcm(points[f][dim], periodOf(&n.Stages[s], loop, func(g int) []int64 {
-						if g == f || !inlined(g) {
-							return nil
-						}
-						return points[g]
-					}))
-				}
+		within := func(g int) []int64 {
+			if g == f || !inlined(g) {
+				return nil
 			}
+			return points[g]
+		}
+		points[f] = make([]int64, sp.nodes[f].dims)
+		for dim := range points[f] {
+			points[f][dim] = sp.nodes[f].periodAlong(dim, within)
 		}
 	}
 	for _, of := range points {
@@ -50,6 +45,18 @@ func (sp *Space) Periods(inlined func(f int) bool) [][]int64 {
 		}
 	}
 	return points
+}
+
+// periodAlong is after how many points along a dimension what all stages load is packed as
+// before, with within as for periodOf.
+func (n *node) periodAlong(dim int, within func(f int) []int64) int64 {
+	period := int64(1)
+	for s := range n.Stages {
+		if loop := n.Stages[s].PureLoop(dim); loop >= 0 {
+			period = lcm(period, periodOf(&n.Stages[s], loop, within))
+		}
+	}
+	return period
 }
 
 // periodOf is after how many iterations of a loop what a stage loads is packed as before,

@@ -31,7 +31,7 @@ var placings = sync.Pool{New: func() any { return new(placing) }}
 func (s *State) placing(f int) *placing {
 	p := placings.Get().(*placing)
 	p.s, p.f = s, f
-	if n := &s.sp.nodes[f]; n.Output || n.MustRoot != "" || n.Extern {
+	if s.sp.OnlyRoot(f) {
 		p.path = append(p.path[:0], s.root)
 	} else {
 		p.path = s.sp.appendPath(p.path[:0], s.root, f)
@@ -40,7 +40,7 @@ func (s *State) placing(f int) *placing {
 	entered := 1.0
 	for _, n := range p.path {
 		if s.sp.o.Executed {
-			entered *= s.sp.anew(p.levels, n)
+			entered *= anew(p.levels, n)
 		}
 		l := level{n, entered}
 		p.levels = append(p.levels, l)
@@ -182,9 +182,7 @@ func (s *State) breaks(root *Nest) bool {
 	if limit == 0 || s.spared != nil && s.spared.has(len(s.sp.nodes)) {
 		return false
 	}
-	w := work{sp: s.sp, computed: make([]float64, len(s.sp.stages)), called: make([]float64, len(s.sp.nodes))}
-	w.visit(root, nil, 1)
-	return w.memory > float64(limit)
+	return s.sp.workOf(root).memory > float64(limit)
 }
 
 // amounts are what a level computes: points of stages stored in it, and points of
@@ -227,9 +225,7 @@ func (p *placing) staysWithin(a *Action) bool {
 	}
 	for _, x := range in.inlined {
 		if p.called == nil {
-			w := work{sp: sp, computed: make([]float64, len(sp.stages)), called: make([]float64, len(sp.nodes))}
-			w.visit(p.s.root, nil, 1)
-			p.called = w.called
+			p.called = sp.workOf(p.s.root).called
 		}
 		if p.called[x.fn]-x.points+x.points/before*after > x.most {
 			return false
@@ -272,7 +268,7 @@ func (m *amounts) add(sp *Space, n *Nest, above []level, entered float64, spared
 		}
 	}
 	for _, c := range n.Children {
-		m.add(sp, c, here, runs*sp.anew(here, c), spared)
+		m.add(sp, c, here, runs*anew(here, c), spared)
 	}
 }
 
@@ -307,7 +303,7 @@ func (sp *Space) calls(n *Nest, f int, above []level, entered float64) (all floa
 	here := sp.below(above, n, entered)
 	for _, c := range n.Children {
 		if c.Reads(f) {
-			a, m := sp.calls(c, f, here, runs*sp.anew(here, c))
+			a, m := sp.calls(c, f, here, runs*anew(here, c))
 			all, most = all+a, max(most, m)
 		}
 	}

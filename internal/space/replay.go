@@ -56,6 +56,8 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 			return nil, nil, fmt.Errorf("space: replay: there is no Func %d", d.Func)
 		}
 		switch d.Kind {
+		case Inline, Compute:
+			wanted[d.Func].place = d
 		case Tasks:
 			wanted[d.Func].tasks = d
 		case Block:
@@ -65,10 +67,11 @@ func (s *State) Replay(trace []Decision, repair Repair) (end *State, repaired []
 		case Sized:
 			_, sized = sp.Sizable()
 			besides = true
-		case Scalar, Lanes, Dot, Across, Interchange, Terms:
-			vectors, besides = put(vectors, d, func(d *Decision) int { return int(d.Kind) }), true
 		default:
-			wanted[d.Func].place = d
+			if !d.Kind.OfVectors() {
+				return nil, nil, fmt.Errorf("space: replay: %s is nothing to decide", d.Kind)
+			}
+			vectors, besides = put(vectors, d, func(d *Decision) int { return int(d.Kind) }), true
 		}
 	}
 	for !s.Complete() {

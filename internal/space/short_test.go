@@ -118,6 +118,7 @@ func TestShortByEstimates(t *testing.T) {
 		want  int64
 	}{
 		{"rows", 4, true, []pipeline.Jacobian{along}, 4},
+		{"not in lowest terms", 4, true, []pipeline.Jacobian{read(1, rows{{Num: 3, Den: 3}, none}, rows{none, one})}, 4},
 		{"rows of six", 6, true, []pipeline.Jacobian{along}, 0},
 		{"long rows", 16, true, []pipeline.Jacobian{along}, 0},
 		{"columns", 4, true, []pipeline.Jacobian{across}, 0},

@@ -50,7 +50,7 @@ func (sp *Space) slicings() []slicing {
 func (sp *Space) slicedBy(o, loop int) (slicing, bool) {
 	l := sp.nodes[o].Stages[0].Loops[loop]
 	whole := sp.root.bounds(o).Loops(0)
-	many := extent(whole[loop])
+	many := whole[loop].Extent()
 	if !l.Pure || l.RVar || l.PureDim < 0 || many < 2 || points(whole) < float64(sp.o.SliceLeast*many) {
 		return slicing{}, false
 	}
@@ -100,7 +100,7 @@ func (s *slicing) fed(readers []consumer) bool {
 func singles(all, here []pipeline.Span) []bool {
 	out := make([]bool, len(all))
 	for i := range all {
-		a, h := extent(all[i]), extent(here[i])
+		a, h := all[i].Extent(), here[i].Extent()
 		if h != a && h != 1 {
 			return nil
 		}

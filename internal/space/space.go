@@ -67,7 +67,7 @@ type node struct {
 	across      []int64   // see Across
 	terms       []int64   // see Terms
 	sumBlocks   bool      // see SumBlocks
-	chosen      []bool    // see Chosen, by dimension
+	chosen      []bool    // see findChosen, by dimension
 }
 
 // consumer is one edge from the consumer's side.
@@ -360,9 +360,6 @@ func (sp *Space) UnrollLimit(f, stage int) int64 {
 	return sp.stages[sp.nodes[f].first+stage].unrolled
 }
 
-// leastShort is how many lanes a short vector has at least.
-const leastShort = 4
-
 // shortBits is how long a short vector is at least along a dimension whose extent only a
 // version for the estimated sizes knows: shorter ones fill no register.
 const shortBits = 128
@@ -376,8 +373,8 @@ func (sp *Space) findShort(f int) int64 {
 		return 0
 	}
 	first := sp.root.bounds(f).Computed(0)
-	e := extent(first)
-	if e < leastShort || e >= int64(n.VectorSize) || e&(e-1) != 0 {
+	e := first.Extent()
+	if e < leastLanes || e >= int64(n.VectorSize) || e&(e-1) != 0 {
 		return 0
 	}
 	if first.Constant && !n.Output || sp.o.Sized && n.readAlongFirst(e) {
@@ -436,7 +433,7 @@ func (sp *Space) findVectorDims(f int) []int {
 	b := sp.root.bounds(f)
 	var dims, full []int
 	for d := range n.dims {
-		if e := extent(b.Computed(d)); e >= sp.filling(f, d, e) {
+		if e := b.Computed(d).Extent(); e >= sp.filling(f, d, e) {
 			full = append(full, d)
 		}
 	}
@@ -572,7 +569,7 @@ func (sp *Space) findSpills(f int, beyond func(dim int) bool) bool {
 		for i, l := range loops {
 			wide[i] = l
 			if d := st.Loops[i].PureDim; d >= 0 && beyond(d) {
-				margin := 4*extent(l) + 256
+				margin := 4*l.Extent() + 256
 				wide[i].Min, wide[i].Max = l.Min-margin, l.Max+margin
 			}
 		}

@@ -32,7 +32,7 @@ func (sp *Space) tables(r Reader) int64 {
 	one := sp.bytes(r.Func, sp.start.root)
 	for i, l := range sp.root.bounds(r.Func).Loops(r.Stage) {
 		if sp.nodes[r.Func].Stages[r.Stage].Loops[i].Pure {
-			one /= float64(max(1, extent(l)))
+			one /= float64(max(1, l.Extent()))
 		}
 	}
 	return max(1, int64(tableBytes/max(1, one)))

@@ -2,6 +2,7 @@ package space
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -242,11 +243,7 @@ func partition(o []taskOption) {
 func sizeKey(size []int64) string {
 	b := make([]byte, 0, 3*len(size))
 	for _, s := range size {
-		for s >= 0x80 {
-			b = append(b, byte(s)|0x80)
-			s >>= 7
-		}
-		b = append(b, byte(s))
+		b = binary.AppendUvarint(b, uint64(s))
 	}
 	return string(b)
 }

@@ -54,7 +54,7 @@ func (sp *Space) findTerms(f int) []int64 {
 			case l.Pure:
 				iterations[i] = 1
 			case bounds[i].Constant:
-				iterations[i] = extent(bounds[i])
+				iterations[i] = bounds[i].Extent()
 			}
 		}
 		st.short(iterations, manyTerms, func(_ int, terms int64) {
@@ -62,7 +62,7 @@ func (sp *Space) findTerms(f int) []int64 {
 			out = append(out, terms)
 		})
 		st.terms = st.window
-		if !st.window && n.sumBlocks && st.long(iterations) >= 0 {
+		if !st.window && n.sumBlocks && innermostLong(iterations) >= 0 {
 			st.terms = true
 			out = append(out, someTerms)
 		}
@@ -89,9 +89,9 @@ func (st *stage) short(iterations []int64, most int64, take func(loop int, terms
 	}
 }
 
-// long is the innermost reduction, of loops of so many iterations as for short, if some of it
-// can be unrolled; -1 otherwise.
-func (st *stage) long(iterations []int64) int {
+// innermostLong is the innermost reduction, of loops of so many iterations as for short, if
+// some of it can be unrolled; -1 otherwise.
+func innermostLong(iterations []int64) int {
 	i := slices.IndexFunc(iterations, func(n int64) bool { return n != 1 })
 	if i < 0 || iterations[i] <= longTerms || iterations[i]%someTerms != 0 {
 		return -1
@@ -133,7 +133,7 @@ func (w *writer) terms(s *stageLoops, n *Nest, loops int) {
 	}
 	if st.window {
 		st.short(iterations, min(most, termsAtOnce/code), func(loop int, _ int64) { group[loop].unrolled = true })
-	} else if i := st.long(iterations); i >= 0 && someTerms*code <= manyTerms {
+	} else if i := innermostLong(iterations); i >= 0 && someTerms*code <= manyTerms {
 		some := someTerms * w.alongReduction(n, group[i].loop) // of which vectors are made yet
 		if group[i].extent%some == 0 {
 			in := w.split(s, n, &group[i], some, guard)

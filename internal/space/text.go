@@ -53,12 +53,12 @@ func (sp *Space) FormatDecision(d Decision) string {
 			return head + " serial"
 		}
 		return head + " " + formatTile(d.Task)
-	case Block:
-		return fmt.Sprintf("%s %s %d", head, word(n.Args[d.Dim]), d.Factor)
-	case Slice:
-		return head + " " + word(n.Args[d.Dim])
-	case Lanes, Dot, Across, Terms:
-		return fmt.Sprintf("%s %d", head, d.Factor)
+	}
+	if d.Kind.about().dim {
+		head += " " + word(n.Args[d.Dim])
+	}
+	if d.Kind.about().factor != "" {
+		head += fmt.Sprintf(" %d", d.Factor)
 	}
 	return head
 }
@@ -110,68 +110,39 @@ func (sp *Space) parseDecision(line string) (Decision, error) {
 	}
 	r := &wordReader{words: words}
 	d := Decision{Vector: -1}
-	name := r.next()
-	if d.Func = slices.IndexFunc(sp.nodes, func(n node) bool { return n.Name == name && !n.given }); d.Func < 0 {
-		return d, fmt.Errorf("there is no Func %q to schedule", name)
+	if d.Func, err = sp.scheduledFunc(r.next()); err != nil {
+		return d, err
 	}
-	switch verb := r.next(); verb {
-	case "inline":
-		d.Kind = Inline
-	case "compute":
-		d.Kind = Compute
-		if err := sp.parseCompute(r, &d); err != nil {
-			return d, err
+	verb := r.next()
+	kind := slices.IndexFunc(kinds[:], func(k about) bool { return k.name == verb })
+	if kind < int(Inline) {
+		var names []string
+		for _, k := range kinds[Inline:] {
+			names = append(names, k.name)
 		}
-	case "tasks":
-		d.Kind = Tasks
+		return d, fmt.Errorf("%q is none of %s", verb, strings.Join(names, ", "))
+	}
+	d.Kind = Kind(kind)
+	switch d.Kind {
+	case Compute:
+		err = sp.parseCompute(r, &d)
+	case Tasks:
 		if r.peek() == "serial" {
 			r.next()
-		} else if d.Task, err = parseTile(r.next(), len(sp.nodes[d.Func].Stages[0].Loops)); err != nil {
-			return d, err
+		} else {
+			d.Task, err = parseTile(r.next(), len(sp.nodes[d.Func].Stages[0].Loops))
 		}
-	case "block":
-		d.Kind = Block
-		if err := sp.parseBlock(r, &d); err != nil {
-			return d, err
-		}
-	case "slice":
-		d.Kind = Slice
-		if d.Dim, err = sp.parseDim(r, d.Func); err != nil {
-			return d, err
-		}
-	case "scalar":
-		d.Kind = Scalar
-	case "lanes":
-		d.Kind = Lanes
-		if d.Factor, err = parseFactor(r, "number of lanes"); err != nil {
-			return d, err
-		}
-	case "dot":
-		d.Kind = Dot
-		if d.Factor, err = parseFactor(r, "number of iterations to add up"); err != nil {
-			return d, err
-		}
-	case "across":
-		d.Kind = Across
-		if d.Factor, err = parseFactor(r, "number of iterations to a vector"); err != nil {
-			return d, err
-		}
-	case "interchange":
-		d.Kind = Interchange
-	case "terms":
-		d.Kind = Terms
-		if d.Factor, err = parseFactor(r, "number of iterations to unroll"); err != nil {
-			return d, err
-		}
-	case "sized":
-		d.Kind = Sized
-	default:
-		return d, fmt.Errorf("%q is none of inline, compute, tasks, block, slice, scalar, lanes, dot, across, interchange, terms, sized", verb)
 	}
-	if r.peek() != "" {
-		return d, fmt.Errorf("%q is too much", r.peek())
+	if err == nil && kinds[kind].dim {
+		d.Dim, err = sp.parseDim(r, d.Func)
 	}
-	return d, nil
+	if what := kinds[kind].factor; err == nil && what != "" {
+		d.Factor, err = parseFactor(r, what)
+	}
+	if err == nil && r.peek() != "" {
+		err = fmt.Errorf("%q is too much", r.peek())
+	}
+	return d, err
 }
 
 func (sp *Space) parseCompute(r *wordReader, d *Decision) error {
@@ -205,15 +176,6 @@ func (sp *Space) parseDim(r *wordReader, f int) (int, error) {
 		return 0, fmt.Errorf("%s has no dimension %q", n.Name, name)
 	}
 	return dim, nil
-}
-
-func (sp *Space) parseBlock(r *wordReader, d *Decision) error {
-	var err error
-	if d.Dim, err = sp.parseDim(r, d.Func); err != nil {
-		return err
-	}
-	d.Factor, err = parseFactor(r, "number of iterations to unroll")
-	return err
 }
 
 func parseFactor(r *wordReader, what string) (int64, error) {

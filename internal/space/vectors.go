@@ -9,7 +9,7 @@ import (
 // What a stage's vectors are made of. Adams et al. have vectors of as many lanes as the
 // narrowest type of a stage fills, whatever else is in it, along one of its dimensions.
 
-// leastLanes is how short vectors become at most.
+// leastLanes is the fewest lanes that a vector is given.
 const leastLanes = 4
 
 // Shorter are the lengths that vectors of f may have besides their own, longest first: down
@@ -256,7 +256,7 @@ func isDense(j *pipeline.Jacobian, loop int) bool { return isDenseIn(j, 0, loop)
 
 // isDenseIn holds for that where dimension row is the innermost.
 func isDenseIn(j *pipeline.Jacobian, row, loop int) bool {
-	return has(j, row) && j.Coeffs[row][loop] == (pipeline.Rational{Num: 1, Den: 1})
+	return has(j, row) && j.Coeffs[row][loop].Is(1)
 }
 
 // strides holds where a load moves with a loop, but not in dimension row, as far as is known.
