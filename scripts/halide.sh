@@ -35,7 +35,10 @@ need_pip() {
     echo "installing pip" >&2
     apt-get -q -o DPkg::Lock::Timeout=600 update >&2
     DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 install -y python3-pip >&2
-    with_pip
+    with_pip || {
+        echo "Python still has no pip: see python3 -m pip" >&2
+        exit 1
+    }
 }
 
 # What is needed of an installation; another's hand may have left a part of one.

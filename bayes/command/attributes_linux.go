@@ -2,8 +2,8 @@ package command
 
 import "syscall"
 
-// attributes of a program: no limit is kept and no group is killed by a process that was
-// killed itself, so the kernel kills the program then.
+// attributes of a program. Once we are killed nobody keeps its limit or kills its group, so the
+// kernel kills it then.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

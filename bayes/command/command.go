@@ -239,7 +239,7 @@ func (e *Evaluator) run(ctx context.Context, args []string, limit time.Duration,
 	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Cancel = kill
 	cmd.WaitDelay = grace
-	// For the kernel we are dead when the thread is that started the program.
+	// The kernel takes us for dead once the thread that started the program ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	began := time.Now()

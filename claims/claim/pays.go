@@ -68,7 +68,7 @@ func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 	Say(len(ratios) >= FewestApps && mean.Low > 1 && worst >= least, "%s what is found is %sx as fast in geometric mean over %d apps (bar: the interval above 1, of %d at least), at least %.3fx", what, mean.Text(3), len(ratios), FewestApps, worst)
 }
 
-// FewestApps are as many as AcrossApps takes for an interval that says something.
+// FewestApps is how many AcrossApps needs for an interval that says something.
 const FewestApps = 5
 
 // AcrossApps is the geometric mean of the applications' ratios, with the 95% percentile

@@ -88,6 +88,7 @@ func given[T any](to *T, value *T) {
 }
 
 func (c *benchRunCmd) Run(g *globals) error {
+	outliveLog()
 	o, err := c.options()
 	if err != nil {
 		return benchError(err)
@@ -167,21 +168,22 @@ func showBench(ctx context.Context, run, against string, asJSON, markdown bool, 
 	if out == "" {
 		out = b.Dir
 	}
-	// Printed first: where the folder cannot be written the tables are there still.
+	// Where one of the two, output and folder, cannot be written, the other is there still.
+	var unprinted error
 	switch {
 	case asJSON:
-		err = report.BenchJSON(os.Stdout, b, s)
+		unprinted = report.BenchJSON(os.Stdout, b, s)
 	case markdown:
-		_, err = fmt.Print(report.BenchMarkdown(b, s))
+		_, unprinted = fmt.Print(report.BenchMarkdown(b, s))
 	default:
-		err = printed(func(w io.Writer) { report.Bench(w, b, s) })
-	}
-	if err != nil {
-		return nil, err
+		unprinted = printed(func(w io.Writer) { report.Bench(w, b, s) })
 	}
 	files, err := report.WriteBench(out, b, s)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write the report's files: %w; `protuner bench report %s --out DIR` writes them elsewhere", err, run)
+		err = fmt.Errorf("cannot write the report's files: %w; `protuner bench report %s --out DIR` writes them elsewhere", err, run)
+	}
+	if err = errors.Join(unprinted, err); err != nil {
+		return nil, err
 	}
 	if !asJSON && !markdown {
 		_, err = fmt.Printf("\nfiles:\n  %s\n", strings.Join(files, "\n  "))

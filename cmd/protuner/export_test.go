@@ -137,7 +137,7 @@ func TestUnwritableWinner(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.out), r); err != nil || o.code != exitFailed || r.Hash == "" || r.Final <= 0 || r.Out != "" || len(r.Files) > 0 || len(o.left) > 0 {
 		t.Errorf("code %d, %v, left behind %v, report %s", o.code, err, o.left, o.out)
 	}
-	_, last, _ := strings.Cut(o.words, "protuner: the winner's files could not be written: ")
+	_, last, _ := strings.Cut(o.words, "protuner: not all of the winner's files could be written: ")
 	if !strings.Contains(last, "directives.h") || !strings.Contains(last, "`protuner export`") || strings.Count(last, "\n") != 1 {
 		t.Errorf("ended with\n%s", o.words)
 	}

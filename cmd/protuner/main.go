@@ -115,11 +115,18 @@ type globals struct {
 // stopping is closed by the first Ctrl-C, after which the verb ends by itself with what it has.
 func (g *globals) stopping() <-chan struct{} {
 	g.gently.Store(true)
+	outliveLog()
 	return g.stop
 }
 
-// printed has write print to stdout and gives the error of that, which a result that nobody
-// got must not hide.
+// outliveLog keeps a log that ends with the terminal, as tee does, from ending what still works.
+func outliveLog() {
+	// Ignored SIGPIPE would be in every program that is started, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+}
+
+// printed lets write print to stdout and returns what failed: output that did not arrive is an
+// error.
 func printed(write func(io.Writer)) error {
 	out := bufio.NewWriter(os.Stdout)
 	write(out)

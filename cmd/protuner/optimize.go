@@ -48,6 +48,7 @@ type optimizeCmd struct {
 const defaultTrials = 100
 
 func (c *optimizeCmd) Run(g *globals) error {
+	outliveLog()
 	sc, err := c.scenario()
 	if err != nil {
 		return err
@@ -261,11 +262,9 @@ func (c *optimizeCmd) print(r *report.Result) error {
 		failed = errors.New("no configuration was evaluated; give more time or trials")
 	}
 	if c.JSON {
-		if err := printJSON(r); err != nil {
-			return err
-		}
-	} else if err := printed(func(w io.Writer) { report.Summary(w, r) }); err != nil {
-		return err
+		failed = errors.Join(failed, printJSON(r))
+	} else {
+		failed = errors.Join(failed, printed(func(w io.Writer) { report.Summary(w, r) }))
 	}
 	if c.Plot != "" && r.Best != nil {
 		failed = errors.Join(failed, report.Plot(c.Plot, r))

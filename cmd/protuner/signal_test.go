@@ -23,10 +23,10 @@ import (
 // when it is there.
 const slowLinker = "#!/bin/sh\n[ \"$1\" = -shared ] && { echo > linking; sleep 300; }\nexec g++ \"$@\"\n"
 
-// TestSignalledTunes: after Ctrl-C, and SIGTERM is the same, the best so far is kept, built and
-// reported, and the exit code says what happened; a second signal ends what still builds that,
-// and only the database has what was measured. A terminal that is closed, which is told twice,
-// counts as one.
+// TestSignalledTunes: after SIGTERM, and Ctrl-C is the same, the best so far is kept, built and reported, and the exit code
+// says what happened; a second one ends what still builds that, and only the database has what
+// was measured. A terminal that is closed, which is told twice, counts as one, though nobody
+// reads the log any more.
 func TestSignalledTunes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tunes with a real Halide")
@@ -35,13 +35,13 @@ func TestSignalledTunes(t *testing.T) {
 		signals []os.Signal
 		reports bool
 	}{
-		"Ctrl-C":            {[]os.Signal{os.Interrupt}, true},
 		"SIGTERM":           {[]os.Signal{syscall.SIGTERM}, true},
 		"a closed terminal": {[]os.Signal{syscall.SIGHUP, syscall.SIGHUP}, true},
 		"Ctrl-C twice":      {[]os.Signal{os.Interrupt, os.Interrupt}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if slices.Contains(c.signals, os.Signal(syscall.SIGHUP)) && signal.Ignored(syscall.SIGHUP) {
+			unread := slices.Contains(c.signals, os.Signal(syscall.SIGHUP))
+			if unread && signal.Ignored(syscall.SIGHUP) {
 				t.Skip("what nohup runs does not end with its terminal")
 			}
 			dir := t.TempDir()
@@ -75,10 +75,13 @@ func TestSignalledTunes(t *testing.T) {
 				if err := cmd.Process.Signal(c.signals[len(c.signals)-len(due)]); err != nil {
 					t.Error(err)
 				}
-				due = due[1:]
+				if due = due[1:]; len(due) == 0 && unread {
+					progress.Close()
+				}
 			}
 			_ = cmd.Wait() // its code is looked at
-			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || len(due) > 0 || !strings.HasSuffix(words.String(), "protuner: interrupted\n") {
+			told := unread || strings.HasSuffix(words.String(), "protuner: interrupted\n")
+			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || len(due) > 0 || !told {
 				t.Errorf("code %d, not sent at %q:\n%s", code, due, &words)
 			}
 			r := new(tune.Report)

@@ -47,6 +47,9 @@ func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s sche
 	var failures error
 	for i, s := range found {
 		err := j.build(ctx, s)
+		if err != nil && ofMachine(err) && ctx.Err() == nil { // which may have passed
+			err = j.build(ctx, s)
+		}
 		if err == nil {
 			if i > 0 {
 				note = "better ones by the model failed: " + failures.Error()
@@ -55,6 +58,9 @@ func (j *job) buildFirst(ctx context.Context, found []schedule.Schedule) (s sche
 		}
 		if ctx.Err() != nil {
 			return s, "", ctx.Err()
+		}
+		if ofMachine(err) { // which says nothing of this one, the best that is left
+			return s, "", err
 		}
 		failures = errors.Join(failures, err)
 	}
@@ -72,7 +78,7 @@ func (j *job) build(ctx context.Context, what schedule.Schedule) error {
 		return j.stage.apply(ctx, what, j.dir)
 	})
 	if refused := (*bridge.GeneratorError)(nil); errors.As(err, &refused) {
-		return &bridge.Failure{Status: measure.BuildFailed.String(), Message: refused.Line()}
+		return &bridge.Failure{Status: measure.BuildFailed.String(), Message: refused.Line(), Killed: refused.Killed}
 	} else if err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (s *stage) fresh(library string, lenient bool) measure.InFresh {
 func (s *stage) apply(ctx context.Context, what schedule.Schedule, dir string) error {
 	source, err := what.HalideBody(s.pipe.Binding(), s.pipe.Algorithm, "")
 	if err != nil {
-		return err
+		return &bridge.Failure{Status: measure.BuildFailed.String(), Message: err.Error()}
 	}
 	return s.gen.Apply(ctx, what, source, bridge.Emission{Dir: dir, Function: s.gen.Name, Outputs: []string{"static_library", "c_header", "schedule"}})
 }
@@ -205,11 +205,13 @@ func failure(err error) (measure.Status, string) {
 		return measure.OutOfMemory, limit.Error()
 	case errors.As(err, &limit):
 		return measure.TimedOut, limit.Error()
+	case errors.As(err, &candidate) && candidate.Killed: // perhaps for what others took
+		return measure.InfraFailed, candidate.Message
 	case errors.As(err, &candidate):
 		status, _ := measure.StatusOf(candidate)
 		return status, candidate.Message // also of bad input, which is no Status: its words say all
 	case errors.As(err, &generator) && generator.Killed:
-		return measure.OutOfMemory, "killed by the system, as where memory runs out; give --peer-memory less than this machine has"
+		return measure.OutOfMemory, "killed by the system, as where memory runs out; begin in another folder with a smaller --peer-memory"
 	case errors.As(err, &shut) && errors.As(err, &generator):
 		return measure.BuildFailed, shut.what + ": " + generator.Line()
 	case errors.As(err, &generator):

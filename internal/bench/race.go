@@ -137,8 +137,8 @@ func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.B
 	for i, e := range entries {
 		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: slices.Clone(race.Lanes[i].Laps)}
 		if f := race.Lanes[i].Failure; f != nil {
-			status, _ := failure(f)
-			lane.Status, lane.Failure = status, f.Error()
+			status, message := failure(f)
+			lane.Status, lane.Failure = status, status.String()+": "+message
 		}
 		out.Lanes = append(out.Lanes, lane)
 	}

@@ -112,6 +112,12 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 	if e, _ := r.entry(r.parts[0], "expert", 1); e.Status != measure.OK {
 		t.Errorf("what is there to be raced is %s", e.Status)
 	}
+	// What ran out of memory by itself is a verdict, what the system killed is none.
+	for killed, want := range map[bool]measure.Status{false: measure.OutOfMemory, true: measure.InfraFailed} {
+		if got, _ := failure(&bridge.Failure{Status: "out_of_memory", Killed: killed}); got != want {
+			t.Errorf("killed by the system %t: %s, want %s", killed, got, want)
+		}
+	}
 	if _, got := failure(&bridge.GeneratorError{Reason: "signal: killed"}); got != "its scheduler failed: signal: killed" {
 		t.Errorf("a scheduler's: %s", got)
 	}
@@ -138,7 +144,7 @@ func TestLoopsSayWhatFailed(t *testing.T) {
 	}{
 		// One sample ends the loop, not the budget.
 		"echo cannot split >&2; exit 3": {adamsLoop(1, false), 10 * time.Second, "build_failed its scheduler failed: exit status 3: cannot split"},
-		"kill -9 $$":                    {adamsLoop(1, false), 10 * time.Second, "out_of_memory killed by the system, as where memory runs out; give --peer-memory less than this machine has"},
+		"kill -9 $$":                    {adamsLoop(1, false), 10 * time.Second, "out_of_memory killed by the system, as where memory runs out; begin in another folder with a smaller --peer-memory"},
 		"exec sleep 60":                 {mullapudiLoop, 300 * time.Millisecond, "timed_out stopped at its limit of 300ms of time"},
 	} {
 		j := &job{

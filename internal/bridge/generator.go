@@ -346,7 +346,7 @@ func (g *Generator) Apply(ctx context.Context, s schedule.Schedule, source strin
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &GeneratorError{Reason: ending(err), Words: session.words.String()}
+		return &GeneratorError{Reason: ending(err), Words: session.words.String(), Killed: killed(err)}
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
 	}
 }
 
-// killed says of what a command ended with that it was SIGKILL. Where protuner did not send
-// that the system did, as where memory runs out.
+// killed says whether a command ended by SIGKILL. If protuner did not send it the system did, as
+// where memory runs out.
 func killed(err error) bool {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

@@ -76,8 +76,8 @@ func TestKilledRunnersHadNoMemory(t *testing.T) {
 	for script, want := range map[string]string{"kill -9 $$": "out_of_memory", "kill -15 $$": "crashed", "exit 3": "crashed"} {
 		_, err := Fresh{Runner: "sh", Library: "-c", Function: script}.Run(t.Context(), RunProtocol{})
 		var f *Failure
-		if !errors.As(err, &f) || f.Status != want {
-			t.Errorf("%s: got %v, want %s", script, err, want)
+		if !errors.As(err, &f) || f.Status != want || f.Killed != (want == "out_of_memory") {
+			t.Errorf("%s: got %+v, want %s", script, err, want)
 		}
 	}
 }

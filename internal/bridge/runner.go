@@ -71,7 +71,7 @@ func (f Fresh) Run(ctx context.Context, p RunProtocol) ([]time.Duration, error) 
 	case !errors.As(err, &exit):
 		return nil, infra("%v", err)
 	case killed(err): // by none of the limits above; the fork server takes it likewise
-		return nil, &Failure{Status: "out_of_memory", Message: "killed by the system, as where memory runs out"}
+		return nil, &Failure{Status: "out_of_memory", Message: "killed by the system, as where memory runs out", Killed: true}
 	default:
 		return nil, &Failure{Status: "crashed", Message: fmt.Sprintf("%s: %v %s", filepath.Base(f.Library), err, words)}
 	}

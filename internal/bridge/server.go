@@ -25,6 +25,7 @@ import (
 type Failure struct {
 	Status  string
 	Message string
+	Killed  bool // by a SIGKILL that protuner did not send, as Linux does where memory runs out
 }
 
 func (f *Failure) Error() string { return f.Status + ": " + f.Message }

@@ -96,6 +96,8 @@ func failureText(err error) string {
 	switch {
 	case errors.As(err, &limit):
 		return limit.Error()
+	case errors.As(err, &generator) && generator.Killed:
+		return "killed by the system, as where memory runs out; give --baseline-memory less than this machine has"
 	case errors.As(err, &generator):
 		return "its scheduler failed: " + generator.Line()
 	}

@@ -56,7 +56,11 @@ func (t *tuner) finish(ctx context.Context, stop <-chan struct{}) error {
 	if t.o.Out != "" {
 		t.events.phase("writing")
 		if err := t.publish(out); err != nil {
-			return fmt.Errorf("%w: %w; free space or name another folder with -o, then `protuner export` writes the schedule, or the same command again all of it", ErrUnwritten, err)
+			err = fmt.Errorf("%w: %w; free space, or name another folder with -o; then `protuner export` writes the schedule, and the same command everything", ErrUnwritten, err)
+			if interrupted {
+				err = errors.Join(ErrInterrupted, err)
+			}
+			return err
 		}
 	}
 	if interrupted {
@@ -364,7 +368,7 @@ func (t *tuner) buildAhead(ctx context.Context, s schedule.Schedule, out string)
 		return nil, nil, err
 	}
 	found, known := t.foundAs(s)
-	source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.decided())
+	source, err := s.HalideBody(t.pipe.Binding(), t.pipe.Algorithm, found.decisions)
 	if err != nil {
 		return nil, nil, err
 	}

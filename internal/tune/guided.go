@@ -150,7 +150,9 @@ func (t *tuner) predict(ctx context.Context, stop <-chan struct{}) error {
 	for _, c := range search.Candidates(all, t.o.Search) {
 		err := measure.CheckOnce(checking, t.server, bridge.BuildRequest{Schedule: c.Schedule}, t.o.Protocol, t.o.Threads)
 		if err == nil {
-			t.best = []ranked{{candidate: c}}
+			decisions := c.Decisions()
+			c.State = nil
+			t.best = []ranked{{candidate: c, decisions: decisions}}
 			return nil
 		}
 		if end := cmp.Or(ctx.Err(), t.gone()); end != nil {

@@ -94,6 +94,7 @@ type study struct {
 	shape    uint64
 	best     float64 // seconds
 	idle     int     // so many outcomes since that was found
+	rest     int     // so many were measured before and are not learnt from
 }
 
 // newPolisher makes one for a search whose spaces these are.
@@ -284,11 +285,18 @@ func (p *polisher) open(ctx context.Context) (*study, error) {
 			known = append(known, tried{c, o.seconds})
 		}
 	}
-	for _, k := range instructive(known) {
+	some, rest := instructive(known)
+	for _, k := range some {
 		if err := st.bayes.Import(ctx, k.config, valued(k.seconds)); err != nil {
 			return nil, err
 		}
 	}
+	for _, k := range rest { // of which none is to be asked for
+		if err := st.bayes.Import(ctx, k.config, bayes.Failure(bayes.Lost, "not learnt from")); err != nil {
+			return nil, err
+		}
+	}
+	st.rest = len(rest)
 	return st, nil
 }
 
@@ -298,12 +306,12 @@ type tried struct {
 	seconds float64
 }
 
-// instructive are those, in their order, that a study begins with: all, or where they are too
+// instructive are those, in their order, that a study learns from: all, or where they are too
 // many the fastest, for half of the room, and the latest, which lie near what is fastest now
-// and say what fails there.
-func instructive(all []tried) []tried {
+// and say what fails there; and the rest.
+func instructive(all []tried) (some, rest []tried) {
 	if len(all) <= polishKnown {
-		return all
+		return all, nil
 	}
 	var worked []int
 	for i, k := range all {
@@ -319,14 +327,18 @@ func instructive(all []tried) []tried {
 	for i := len(all) - 1; len(taken) < polishKnown; i-- {
 		taken[i] = true
 	}
-	var out []tried
 	for i, k := range all {
 		if taken[i] {
-			out = append(out, k)
+			some = append(some, k)
+		} else {
+			rest = append(rest, k)
 		}
 	}
-	return out
+	return some, rest
 }
+
+// learnt is how many outcomes the study's model is made of, those to come included.
+func (st *study) learnt() int { return len(st.bayes.Trials()) - st.rest }
 
 // of holds where nothing that the study did not ask for became the fastest since.
 func (st *study) of(best outcome) bool {
@@ -337,7 +349,7 @@ func (st *study) of(best outcome) bool {
 // also where the study has grown too large: another one begins then.
 func (st *study) ask(ctx context.Context, known map[uint64]outcome, asked map[uint64]bool) (search.Candidate, error) {
 	for {
-		if len(st.bayes.Trials()) >= polishMost {
+		if st.learnt() >= polishMost {
 			return search.Candidate{}, bayes.ErrExhausted
 		}
 		trials, err := st.bayes.Ask(ctx, 1)
@@ -405,7 +417,7 @@ func (st *study) config(s schedule.Schedule) (bayesspace.Config, bool) {
 	return c, err == nil // out of reach otherwise
 }
 
-// valued is the outcome of what took so long, or failed: 0.
+// valued is the outcome of a schedule that took so many seconds; 0 means that it failed.
 func valued(seconds float64) bayes.Outcome {
 	if seconds > 0 {
 		return bayes.Value(seconds)

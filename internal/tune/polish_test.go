@@ -221,7 +221,7 @@ func TestStudiesStaySmall(t *testing.T) {
 	open := func(known int) *study {
 		t.Helper()
 		st, err := p.open(t.Context())
-		if err != nil || st == nil || len(st.bayes.Trials()) != known {
+		if err != nil || st == nil || st.learnt() != known || len(st.bayes.Trials()) != len(p.known) {
 			t.Fatalf("of %d outcomes a study was made that is not of %d: %v", len(p.known), known, err)
 		}
 		return st
@@ -250,12 +250,12 @@ func TestStudiesStaySmall(t *testing.T) {
 	}
 	full := open(polishKnown)
 	for range 10 * polishMost {
-		if len(full.bayes.Trials()) < polishMost {
+		if full.learnt() < polishMost {
 			_ = full.bayes.Import(t.Context(), draw(), bayes.Value(1)) // or it is there
 		}
 	}
-	if _, err := full.ask(t.Context(), p.known, p.asked); len(full.bayes.Trials()) != polishMost || !errors.Is(err, bayes.ErrExhausted) {
-		t.Errorf("with %d outcomes asked on: %v", len(full.bayes.Trials()), err)
+	if _, err := full.ask(t.Context(), p.known, p.asked); full.learnt() != polishMost || !errors.Is(err, bayes.ErrExhausted) {
+		t.Errorf("with %d outcomes asked on: %v", full.learnt(), err)
 	}
 }
 
@@ -280,13 +280,17 @@ func TestFastestAndLatestAreInstructive(t *testing.T) {
 				want = append(want, float64(i))
 			}
 		}
-		for _, k := range instructive(all) {
+		some, rest := instructive(all)
+		if len(some)+len(rest) != n {
+			t.Errorf("%s: %d and %d of %d", name, len(some), len(rest), n)
+		}
+		for _, k := range some {
 			got = append(got, k.config.Point()[0])
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
-		if few := instructive(all[:polishKnown]); len(few) != polishKnown {
+		if few, none := instructive(all[:polishKnown]); len(few) != polishKnown || none != nil {
 			t.Errorf("%s: of %d, which are not too many, %d", name, polishKnown, len(few))
 		}
 	}

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,13 +72,10 @@ type tuner struct {
 
 // ranked is a candidate that worked.
 type ranked struct {
-	candidate search.Candidate // without its state where the decisions are here
-	decisions string
+	candidate search.Candidate // without its state
+	decisions string           // that led to it
 	seconds   float64
 }
-
-// decided are the decisions that led to it, as text.
-func (r ranked) decided() string { return cmp.Or(r.decisions, r.candidate.Decisions()) }
 
 // ErrInterrupted says that the run was stopped by its user; what was found until
 // then is in the report and in the files.
@@ -124,7 +120,7 @@ var ErrUnkept = errors.New("the report is not in the database")
 
 // ErrUnwritten says that not all of the winner's files are in the user's folder. Its races are
 // in the report.
-var ErrUnwritten = errors.New("the winner's files could not be written")
+var ErrUnwritten = errors.New("not all of the winner's files could be written")
 
 func unkept(err error) error {
 	if err != nil {

@@ -105,9 +105,10 @@ func TestLanesAreOrdered(t *testing.T) {
 
 func TestFailuresOfBaselinesAreSaid(t *testing.T) {
 	for want, err := range map[string]error{
-		"stopped at its limit of 2m0s of time":              &bridge.LimitError{Limit: "time", Value: "2m0s"},
-		"its scheduler failed: signal: aborted: lines":      &bridge.GeneratorError{Reason: "signal: aborted", Words: "many\nlines\n"},
-		"Halide 21.0.0 at /usr has no autoscheduler li2018": errors.New("Halide 21.0.0 at /usr has no autoscheduler li2018"),
+		"stopped at its limit of 2m0s of time": &bridge.LimitError{Limit: "time", Value: "2m0s"},
+		"killed by the system, as where memory runs out; give --baseline-memory less than this machine has": &bridge.GeneratorError{Reason: "signal: killed", Killed: true},
+		"its scheduler failed: signal: aborted: lines":                                                      &bridge.GeneratorError{Reason: "signal: aborted", Words: "many\nlines\n"},
+		"Halide 21.0.0 at /usr has no autoscheduler li2018":                                                 errors.New("Halide 21.0.0 at /usr has no autoscheduler li2018"),
 	} {
 		if got := failureText(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -160,8 +161,8 @@ func TestRankingKeepsNoStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, known := u.foundAs(c.Schedule)
-	if !known || r.candidate.State != nil || r.decided() != c.Decisions() || r.decided() == "" {
-		t.Errorf("known %t, with a state %t, by the decisions\n%s", known, r.candidate.State != nil, r.decided())
+	if !known || r.candidate.State != nil || r.decisions != c.Decisions() || r.decisions == "" {
+		t.Errorf("known %t, with a state %t, by the decisions\n%s", known, r.candidate.State != nil, r.decisions)
 	}
 }
 

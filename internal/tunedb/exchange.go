@@ -13,6 +13,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/protuner/protuner/internal/measure"
 )
 
@@ -77,14 +79,18 @@ func (db *DB) Export(ctx context.Context, w io.Writer) (n int, err error) {
 // Import takes in what Export wrote, all of it or, where a line cannot be read,
 // none. What was measured under a key before stays as Record has it.
 func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
-	// Read to its end before the transaction, which a slow sender would keep others out with.
+	// Read to its end before the transaction, during which a slow sender would lock others out.
 	spool, err := os.CreateTemp("", "protuner-import-")
 	if err != nil {
+		return 0, fmt.Errorf("%w; set TMPDIR to a folder that can be written", err)
+	}
+	defer spool.Close()
+	if err := os.Remove(spool.Name()); err != nil { // it goes with the process, whatever ends that
 		return 0, err
 	}
-	defer os.Remove(spool.Name())
-	defer spool.Close()
-	if _, err := io.Copy(spool, r); err != nil {
+	if _, err := io.Copy(spool, r); errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return 0, fmt.Errorf("%w; set TMPDIR to a folder with room", err)
+	} else if err != nil {
 		return 0, err
 	}
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {

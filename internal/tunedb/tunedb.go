@@ -149,7 +149,7 @@ func (db *DB) explain(err error) error {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("cannot write the database %s: %w; make room on its disk and run again, nothing measured is lost", db.path, err)
 	case sqlite3.SQLITE_BUSY:
-		return fmt.Errorf("the database %s is held by another program for a minute now: %w; run again once that has ended, nothing measured is lost", db.path, err)
+		return fmt.Errorf("the database %s is locked by another program: %w; run again once that has ended, nothing measured is lost", db.path, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("cannot open the database %s: %w; name one that can be written with --db", db.path, err)
 	case sqlite3.SQLITE_CORRUPT:
