@@ -78,7 +78,7 @@ func TestFinishedRunsAreTold(t *testing.T) {
 		"harris: 120 schedules measured in 1m0s (120 a minute), 7 known from earlier runs; failed: 2 build_failed, 1 timed_out",
 		"best: 2 ms, found by random, run 3 of p.db",
 		"it began with own 2.2 ms, mullapudi2016 (no time), not li2018 (its scheduler failed: signal: aborted)", "12 interleaved rounds (1 thrown away as disturbed)",
-		"1.500 [1.400, 1.600]", "faster; nnn", "slower", "no difference seen", "inconclusive: median and minima disagree",
+		"1.500 [1.400, 1.600]", "faster;  ", "nnn", "slower", "no difference seen", "inconclusive: median and minima disagree",
 		"stopped at its limit of 6144 MiB of memory", "1.001 [0.995, 1.007]", "noise floor",
 	} {
 		if !strings.Contains(out.String(), want) {

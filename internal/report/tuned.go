@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/tune"
@@ -170,7 +171,7 @@ func Tuned(w io.Writer, r *tune.Report) {
 	if r.NoiseFloor != nil {
 		t := raceTable(r)
 		t.SetStyle(table.StyleLight)
-		t.SetColumnConfigs([]table.ColumnConfig{{Number: remarks, WidthMax: 46}})
+		t.SetColumnConfigs([]table.ColumnConfig{{Number: remarks, WidthMax: 46, WidthMaxEnforcer: text.WrapSoft}})
 		fmt.Fprintf(w, "\nFinal race: ahead-of-time builds in fresh processes, %d interleaved rounds (%d thrown away as disturbed),\n"+
 			"median of paired ratios with its 95%% interval\n%s\n", r.Rounds, r.Thrown, t.Render())
 		if r.Rounds < wantRounds {
