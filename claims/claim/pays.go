@@ -18,8 +18,9 @@ import (
 // Pays is a claim that one of tune's options pays: over the apps named as arguments, by
 // default the suite's, what is found with it from nothing is faster in geometric mean
 // (AcrossApps) than what is found without, in the same time, by ahead-of-time builds raced in
-// fresh processes, and on none below least times as fast. set turns the option on or off. Flags are -budget, -seed and
-// -db, which keeps the databases (Kept) and takes from them what searches found that ended.
+// fresh processes, and on none below least times as fast. set turns the option on or off. Flags
+// are -budget, -seed and -db, which keeps the databases (Kept) and takes from them what searches
+// found that ended.
 func Pays(what string, least float64, set func(o *tune.Options, with bool)) {
 	budget := flag.Duration("budget", 45*time.Second, "of each search")
 	seed := flag.Int64("seed", 1, "of everything random")
@@ -75,12 +76,9 @@ const FewestApps = 5
 // bootstrap interval over the applications: two searches of one differ by as much as many an
 // option brings, which their races' own intervals do not tell.
 func AcrossApps(rng *rand.Rand, ratios []float64) measure.Interval {
-	means, draw := make([]float64, measure.Resamplings), make([]float64, len(ratios))
+	means := make([]float64, measure.Resamplings)
 	for i := range means {
-		for j := range draw {
-			draw[j] = ratios[rng.Intn(len(ratios))]
-		}
-		means[i] = measure.GeometricMean(draw)
+		means[i] = measure.GeometricMean(measure.Resampled(rng, ratios))
 	}
 	return measure.PercentileInterval(measure.GeometricMean(ratios), means, measure.Confidence)
 }

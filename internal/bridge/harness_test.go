@@ -34,6 +34,19 @@ func aheadOfTime(t *testing.T, version string, o Options, ref *Reference) Fresh 
 	return Fresh{Runner: runner, Library: library, Function: o.Name, Data: ref.Data}
 }
 
+// runsBothWays has a Generator's plainest schedule run as a candidate, and its hand-written one
+// ahead of time.
+func runsBothWays(t *testing.T, version string, o Options) {
+	t.Helper()
+	s, p, ref := serveGenerator(t, version, harnessGenerators, o.Name, o, ServerOptions{})
+	if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
+		t.Errorf("a candidate: %v", err)
+	}
+	if _, err := aheadOfTime(t, version, o, ref).Run(t.Context(), quick); err != nil {
+		t.Errorf("ahead of time: %v", err)
+	}
+}
+
 // What is never written fails, however far integers may be off: here all are 0, and what
 // stands in their place must not be next to that.
 func TestWhatIsNotWrittenFails(t *testing.T) {
@@ -68,27 +81,13 @@ func TestMemoizedMemoryIsFreed(t *testing.T) {
 // Buffers begin where the pipeline promises that they do.
 func TestPromisedAlignmentHolds(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string) {
-		o := Options{Name: "aligned"}
-		s, p, ref := serveGenerator(t, version, harnessGenerators, o.Name, o, ServerOptions{})
-		if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
-			t.Errorf("a candidate: %v", err)
-		}
-		if _, err := aheadOfTime(t, version, o, ref).Run(t.Context(), quick); err != nil {
-			t.Errorf("ahead of time: %v", err)
-		}
+		runsBothWays(t, version, Options{Name: "aligned"})
 	})
 }
 
 // What a pipeline prints is not taken for an answer.
 func TestPipelinesMayPrint(t *testing.T) {
-	o := Options{Name: "printer"}
-	s, p, ref := serveGenerator(t, DefaultVersion, harnessGenerators, o.Name, o, ServerOptions{})
-	if err := runsOf(t.Context(), s, BuildRequest{Schedule: plain(p)}, 1); err != nil {
-		t.Errorf("a candidate: %v", err)
-	}
-	if _, err := aheadOfTime(t, DefaultVersion, o, ref).Run(t.Context(), quick); err != nil {
-		t.Errorf("ahead of time: %v", err)
-	}
+	runsBothWays(t, DefaultVersion, Options{Name: "printer"})
 }
 
 // withoutReference starts a fork server and gives the schedule that its reference is to have.

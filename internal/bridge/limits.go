@@ -33,10 +33,10 @@ func (e *LimitError) Error() string { return "stopped at its limit of " + e.Valu
 const watchEvery = 20 * time.Millisecond
 
 // startMortal starts a command in a process group of its own, of which the process itself dies
-// with protuner, whatever ends that. over is to be closed once the process was waited for.
-func startMortal(cmd *exec.Cmd, over <-chan struct{}) error {
+// with protuner, whatever ends that. wait takes the place of the command's own.
+func startMortal(cmd *exec.Cmd) (wait func() error, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
+	started, over := make(chan error), make(chan struct{})
 	go func() {
 		// The kernel sends the signal when the thread ends that started the process.
 		runtime.LockOSThread()
@@ -47,20 +47,25 @@ func startMortal(cmd *exec.Cmd, over <-chan struct{}) error {
 			<-over
 		}
 	}()
-	return <-started
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return func() error {
+		defer close(over)
+		return cmd.Wait()
+	}, nil
 }
 
 // runLimited runs a command in a process group of its own until it ends, the
 // context is done or a limit is reached; then the whole group is killed. It dies
 // with protuner.
 func runLimited(ctx context.Context, cmd *exec.Cmd, limits Limits) error {
-	over := make(chan struct{})
-	defer close(over)
-	if err := startMortal(cmd, over); err != nil {
+	wait, err := startMortal(cmd)
+	if err != nil {
 		return fmt.Errorf("cannot run %s: %w", cmd.Path, err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	go func() { done <- wait() }()
 	stop := func(why error) error {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		// It may have ended by itself unseen: protuner was stopped for longer than the limit.

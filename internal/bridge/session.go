@@ -25,7 +25,7 @@ type session struct {
 	words  *tail
 	hello  answer
 	closed sync.Once
-	over   chan struct{} // closed when the process was waited for
+	wait   func() error // for the process's end
 }
 
 // sessionLimits bound a Generator that hangs; honest ones stay far below.
@@ -86,7 +86,7 @@ func (g *Generator) spawn(ctx context.Context, cleansUp bool, args []string) (*s
 		in.Close()
 		return nil, err
 	}
-	s := &session{ctx: ctx, limits: g.limits, in: in, out: out, words: new(tail), over: make(chan struct{})}
+	s := &session{ctx: ctx, limits: g.limits, in: in, out: out, words: new(tail)}
 	if s.limits == (sessionLimits{}) {
 		s.limits = defaultSessionLimits
 	}
@@ -99,9 +99,9 @@ func (g *Generator) spawn(ctx context.Context, cleansUp bool, args []string) (*s
 	s.cmd.WaitDelay = time.Second
 	if cleansUp {
 		s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		err = s.cmd.Start()
+		s.wait, err = s.cmd.Wait, s.cmd.Start()
 	} else {
-		err = startMortal(s.cmd, s.over)
+		s.wait, err = startMortal(s.cmd)
 	}
 	toPlugin.Close()
 	fromPlugin.Close()
@@ -191,8 +191,7 @@ func (s *session) expect(kind string) (*answer, error) {
 func (s *session) finish() (waited error) {
 	s.closed.Do(func() {
 		s.in.Close()
-		waited = s.cmd.Wait()
-		close(s.over)
+		waited = s.wait()
 		s.out.Close()
 	})
 	return waited

@@ -57,14 +57,17 @@ func BootstrapMedian(rng *rand.Rand, xs []float64, confidence float64) Interval 
 	return PercentileInterval(Median(xs), medians, confidence)
 }
 
-// ResampledMedian is the median of as many of xs, drawn with replacement; NaN of none.
-func ResampledMedian(rng *rand.Rand, xs []float64) float64 {
+// Resampled is as many of xs, drawn with replacement.
+func Resampled(rng *rand.Rand, xs []float64) []float64 {
 	draw := make([]float64, len(xs))
 	for i := range draw {
 		draw[i] = xs[rng.Intn(len(xs))]
 	}
-	return Median(draw)
+	return draw
 }
+
+// ResampledMedian is the median of a resampling; NaN of none.
+func ResampledMedian(rng *rand.Rand, xs []float64) float64 { return Median(Resampled(rng, xs)) }
 
 // PercentileInterval is an estimate with the interval of the given confidence that its
 // resamplings span. It panics where there are none.

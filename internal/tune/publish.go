@@ -3,7 +3,6 @@ package tune
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -86,12 +85,4 @@ func WriteWhole(path string, content []byte) error {
 		os.Remove(beside)
 	}
 	return err
-}
-
-// writable makes a folder, and sure that files can be written to it.
-func writable(dir string) error {
-	if err := bridge.Writable(dir); err != nil {
-		return fmt.Errorf("cannot write to the folder %s: %w; name one that can be written with -o", dir, err)
-	}
-	return nil
 }

@@ -137,8 +137,8 @@ func (t *tuner) prepare(ctx context.Context, stop <-chan struct{}) error {
 		return interruption(ctx, stop, err)
 	}
 	if t.o.Out != "" {
-		if err := writable(t.o.Out); err != nil {
-			return &UsageError{err}
+		if err := bridge.Writable(t.o.Out); err != nil {
+			return &UsageError{fmt.Errorf("cannot write to the folder %s: %w; name one that can be written with -o", t.o.Out, err)}
 		}
 	}
 	if t.o.asksModel() {

@@ -138,17 +138,19 @@ func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
 
 func decodeLine(text []byte) (line, error) {
 	var l line
-	// Of a later version, which has what is not known here, the version is said.
-	var of struct{ Version int }
-	if err := json.Unmarshal(text, &of); err == nil && of.Version > exchangeVersion {
-		return l, fmt.Errorf("it has version %d, this protuner reads up to %d", of.Version, exchangeVersion)
-	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&l); err != nil {
-		return l, fmt.Errorf("it is no exported measurement: %w", err)
+	err := dec.Decode(&l)
+	of := struct{ Version int }{l.Version}
+	if err != nil { // of a later version perhaps, which has what is not known here
+		_ = json.Unmarshal(text, &of)
 	}
-	if l.Version < 1 {
+	switch {
+	case of.Version > exchangeVersion:
+		return l, fmt.Errorf("it has version %d, this protuner reads up to %d", of.Version, exchangeVersion)
+	case err != nil:
+		return l, fmt.Errorf("it is no exported measurement: %w", err)
+	case l.Version < 1:
 		return l, errors.New("it is no exported measurement: it has no version")
 	}
 	if l.Workload.Algorithm == "" || l.Measurement.Hash == "" || l.Measurement.Status == measure.Invalid {
