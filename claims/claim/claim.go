@@ -56,6 +56,16 @@ func Fail(err error) {
 	}
 }
 
+// SayOf is Say where what was measured is all that is claimed. Of a part of it the figure is
+// printed and nothing is claimed.
+func SayOf(whole, holds bool, format string, args ...any) {
+	if !whole {
+		fmt.Printf("on a part, or under other conditions than are claimed: "+format+"\n", args...)
+		end(1)
+	}
+	Say(holds, format, args...)
+}
+
 // Say prints the figure as the last line and ends with 0 only where it holds.
 func Say(holds bool, format string, args ...any) {
 	verdict := "holds: "

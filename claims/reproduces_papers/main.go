@@ -59,16 +59,16 @@ func main() {
 		fmt.Println(what)
 	}
 	whole := *apps == "" && *layers == 0 && !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(named, name) })
-	claim.Say(len(count.wanting) == 0 && whole,
-		"profiles %s: %d of %d entries have a time and what is shown besides, %d a reason why not, %d things are wanting; all times divided by 10",
-		*names, count.shown, count.cells, count.said, len(count.wanting))
+	claim.SayOf(whole, len(count.wanting) == 0,
+		"profiles %s: %d of %d entries have a time and what is shown besides (of %d of them a limit cut some seed, as their notes say), %d a reason why not, %d things are wanting; all times divided by 10",
+		*names, count.shown, count.cells, count.cut, count.said, len(count.wanting))
 }
 
 // tally counts entries: those that have what their figure shows, and those that have a
 // reason why not.
 type tally struct {
-	cells, shown, said int
-	wanting            []string // in words
+	cells, shown, cut, said int
+	wanting                 []string // in words
 }
 
 func (t *tally) profile(name string, methods []string, s *bench.Summary) {
@@ -82,6 +82,9 @@ func (t *tally) profile(name string, methods []string, s *bench.Summary) {
 			switch {
 			case lacks == "":
 				t.shown++
+				if cell.Cut > 0 {
+					t.cut++
+				}
 			case cell.Seconds == 0 && reason(cell):
 				t.said++
 			default:

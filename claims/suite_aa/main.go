@@ -14,10 +14,13 @@ import (
 	"github.com/protuner/protuner/internal/bench"
 )
 
+// fewest of resnet50's layers stand for it: 20 of its 53 convolutions.
+const fewest = 4
+
 func main() {
 	apps := flag.String("apps", "all", "applications")
 	dir := flag.String("dir", "", "folder to keep the run in")
-	layers := flag.Int("layers", 6, "layers of resnet50; 0 for all")
+	layers := flag.Int("layers", fewest, "layers of resnet50, those that occur most often; 0 for all")
 	flag.Parse()
 	o := bench.Defaults()
 	o.Apps, o.Methods, o.Layers = strings.Split(*apps, ","), []string{"expert", "expert"}, *layers
@@ -34,7 +37,7 @@ func main() {
 		claim.Fail(fmt.Errorf("no application was raced"))
 	}
 	off := math.Abs(mean.Value - 1)
-	claim.Say(off < 0.02 && covered*16 >= raced*15 && raced == len(s.Apps),
+	claim.SayOf(*apps == "all" && (*layers == 0 || *layers >= fewest), off < 0.02 && covered*16 >= raced*15 && raced == len(s.Apps),
 		"the same schedule twice (expert) differs by %.2f%% in geometric mean over %d of %d applications (bar 2%%); intervals cover 1.0 on %d (bar 15 of 16)",
 		100*off, raced, len(s.Apps), covered)
 }

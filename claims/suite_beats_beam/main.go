@@ -16,12 +16,15 @@ import (
 	"github.com/protuner/protuner/internal/bench"
 )
 
-const want = 1.4
+const (
+	want    = 1.4
+	claimed = 5 * time.Minute // for an application
+)
 
 func main() {
 	apps := flag.String("apps", "all", "applications")
 	dir := flag.String("dir", "", "folder to keep the run in")
-	budget := flag.Duration("budget", 5*time.Minute, "of each method for an application")
+	budget := flag.Duration("budget", claimed, "of each method for an application")
 	method := flag.String("method", "protuner", "ours")
 	layers := flag.Int("layers", 0, "layers of resnet50; 0 for all")
 	seed := flag.Int64("seed", 1, "of everything random")
@@ -40,7 +43,8 @@ func main() {
 	if expert.Ratio != nil {
 		text = fmt.Sprintf("; %.3fx the hand-written schedules on %d", expert.Ratio.Value, expert.Apps)
 	}
-	claim.Say(beam.Ratio.Value >= want && len(ours.Untimed) == 0,
+	whole := *apps == "all" && *budget == claimed && *method == "protuner" && *layers == 0
+	claim.SayOf(whole, beam.Ratio.Value >= want && len(ours.Untimed) == 0,
 		"%s from nothing %.3fx [%.3f, %.3f] as fast as Adams2019's beam in geometric mean over %d of %d applications (bar %.1f), of which the beam has no time on %d and %s on %d (bar 0)%s",
 		*method, beam.Ratio.Value, beam.Ratio.Low, beam.Ratio.High, beam.Apps, len(s.Apps), want, len(beam.Untimed), *method, len(ours.Untimed), text)
 }

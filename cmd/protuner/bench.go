@@ -94,17 +94,23 @@ func (c *benchRunCmd) Run(g *globals) error {
 		return benchError(err)
 	}
 	err = bench.Run(g.ctx, o, c.Profile, "protuner "+strings.Join(os.Args[1:], " "), report.BenchEvents(os.Stderr))
-	if err != nil {
+	var left *bench.LeftOut
+	if err != nil && !errors.As(err, &left) {
 		if g.ctx.Err() != nil {
 			fmt.Fprintln(os.Stderr, "stopped; the same command goes on from here")
 		}
 		return benchError(err)
 	}
-	s, err := showBench(g.ctx, o.Out, "", c.JSON, false, o.Out)
-	if err == nil && s.Timed() == 0 {
+	s, err := showBench(g.ctx, o.Out, "", c.JSON, false, o.Out, left)
+	switch {
+	case err != nil:
+		return err
+	case s.Timed() == 0:
 		return errors.New("no method came to a schedule that runs and computes the right thing on any application; what is missing says why")
+	case left != nil:
+		return &badInput{left}
 	}
-	return err
+	return nil
 }
 
 type benchReportCmd struct {
@@ -116,7 +122,7 @@ type benchReportCmd struct {
 }
 
 func (c *benchReportCmd) Run(g *globals) error {
-	_, err := showBench(g.ctx, c.Run_, c.Against, c.JSON, c.Markdown, c.Out)
+	_, err := showBench(g.ctx, c.Run_, c.Against, c.JSON, c.Markdown, c.Out, nil)
 	return err
 }
 
@@ -155,8 +161,8 @@ func benchError(err error) error {
 }
 
 // showBench prints a run's summary and writes its files into a folder: the run's own
-// where none is named.
-func showBench(ctx context.Context, run, against string, asJSON, markdown bool, out string) (*bench.Summary, error) {
+// where none is named. What the run left out, if anything, is missing.
+func showBench(ctx context.Context, run, against string, asJSON, markdown bool, out string, left *bench.LeftOut) (*bench.Summary, error) {
 	b, err := bench.Load(ctx, run)
 	if err != nil {
 		return nil, benchError(err)
@@ -164,6 +170,11 @@ func showBench(ctx context.Context, run, against string, asJSON, markdown bool, 
 	s, err := b.Summarise(against)
 	if err != nil {
 		return nil, benchError(err)
+	}
+	if left != nil {
+		for _, why := range left.Why {
+			s.Missing = append(s.Missing, "left out: "+why.Error())
+		}
 	}
 	if out == "" {
 		out = b.Dir

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/protuner/protuner/internal/bench"
@@ -16,8 +17,8 @@ func TestBenchRefusesBadInput(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "text"), "no database, but longer than a database's header would be, so that it can be told")
 	for want, args := range map[string][]string{
-		`there is no application "alchemy" in`:     {"run", "--apps", "tiny_blur,alchemy", "--apps-dir", tinyApps},
-		`there is no method "alchemy"`:             {"run", "--apps", "tiny_blur", "--methods", "expert,alchemy", "--apps-dir", tinyApps},
+		`there is no application "alchemy" in`:     {"run", "--apps", "alchemy", "--apps-dir", tinyApps},
+		`there is no method "alchemy"`:             {"run", "--apps", "tiny_blur", "--methods", "alchemy", "--apps-dir", tinyApps},
 		`there is no profile "alchemy"`:            {"run", "--profile", "alchemy"},
 		"times can be divided by 1 to 10":          {"run", "--divide", "20"},
 		"nothing.weights: no such file":            {"run", "--apps", "tiny_blur", "--apps-dir", tinyApps, "--weights", "nothing.weights"},
@@ -41,8 +42,9 @@ func TestBenchRefusesBadInput(t *testing.T) {
 	}
 }
 
-// Two tiny applications from one end to the other: a run, the same command again, its
-// report, other options, and the run beside itself.
+// Two tiny applications from one end to the other: a run that is killed and goes on, with
+// names that there are none of, the same command again, its report, other options, and the
+// run beside itself.
 func TestBenchRunReportCompare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with a real Halide")
@@ -50,8 +52,26 @@ func TestBenchRunReportCompare(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"bench", "run", "--apps", "tiny_blur", "--apps-dir", tinyApps, "--methods", "expert", "--layers", "1",
 		"--max-rounds", "3", "--race-time", "5s", "--out", "results", "--json"}
-	if r := execute(t, dir, args...); r.code != exitDone {
-		t.Fatalf("exit %d: %s", r.code, r.words)
+	killed := command(t, dir, args...)
+	progress, err := killed.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-said(progress, "tiny_blur: expert made in")
+	_ = killed.Process.Signal(syscall.SIGKILL)
+	_ = killed.Wait()
+	args[3], args[7] = "tiny_blur,lead", "gold,expert"
+	r := execute(t, dir, args...)
+	if r.code != exitUsage || strings.Contains(r.words, "expert made in") || !strings.Contains(r.words, "1 schedules are there already") {
+		t.Errorf("after a kill: exit %d: %s", r.code, r.words)
+	}
+	for _, want := range []string{`left out: there is no application "lead" in`, `left out: there is no method "gold"`} {
+		if !strings.Contains(r.words, want) || !strings.Contains(r.out, strings.ReplaceAll(want, `"`, `\"`)) {
+			t.Errorf("%q is not in both of %s and %s", want, r.words, r.out)
+		}
 	}
 	args[3], args[7] = "tiny_layer", "expert,mullapudi2016" // added to what is there
 	first := execute(t, dir, args...)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
@@ -99,8 +100,7 @@ func (o Options) Validate() error {
 	case o.Out == "":
 		return errors.New("no folder for the results was named; give one with --out")
 	}
-	_, err := parseMethods(o.Methods)
-	return err
+	return nil
 }
 
 // divided is a time that a method is given.
@@ -130,6 +130,33 @@ func (o Options) repeats(m method) int {
 		return o.Repeat
 	}
 	return 1
+}
+
+// known drops applications and methods that there are none of, or that cannot be read, and
+// says why of each.
+func (o Options) known() (Options, []error) {
+	var out []error
+	there := func(names []string, find func(name string) error) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			err := find(name)
+			if err != nil {
+				out = append(out, err)
+			}
+			return err != nil
+		})
+	}
+	o.Apps = there(o.Apps, func(name string) error {
+		if name == "all" {
+			return nil
+		}
+		_, err := parts(o.AppsDir, name, o.Layers)
+		return err
+	})
+	o.Methods = there(o.Methods, func(name string) error {
+		_, err := parseMethod(name)
+		return err
+	})
+	return o, out
 }
 
 // expand replaces all and returns what is run; the error names an application that is
@@ -233,6 +260,18 @@ func DBFile(dir string) string { return filepath.Join(dir, "bench.db") }
 type UsageError struct{ error }
 
 func (e *UsageError) Unwrap() error { return e.error }
+
+// LeftOut is the error of a run that did all it could: it was to have applications or methods
+// besides that there are none of.
+type LeftOut struct{ Why []error }
+
+func (e *LeftOut) Error() string {
+	var why []string
+	for _, err := range e.Why {
+		why = append(why, err.Error())
+	}
+	return strings.Join(why, "; ") + "; the rest of the run is there"
+}
 
 // Events tell how a run goes. Any may be nil; calls do not overlap.
 type Events struct {

@@ -28,12 +28,19 @@ type method struct {
 type made struct {
 	schedule    string // as directives; empty where it is in the folder's .schedule.h
 	note        string
+	cut         bool    // by a limit, before all was done that the method does
 	cost        float64 // by the model, in milliseconds; 0 where it was not asked
 	evaluations int64
 	roots       int
 	greedy      int
 	measured    int
 	checked     bool // what it computes was compared with the reference
+}
+
+// short notes what a limit kept it from.
+func (m *made) short(format string, args ...any) {
+	m.cut = true
+	m.remark(format, args...)
 }
 
 // remark adds to the note.

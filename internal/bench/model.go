@@ -109,7 +109,7 @@ func predicted(p plan) method {
 		}
 		m.evaluations, m.measured = r.Evaluations, len(timer.Known)
 		if timer.Untimed > 0 {
-			m.remark("the last %d of %d roots were not timed: %v of timing were over", timer.Untimed, len(r.Roots), timer.Limit)
+			m.short("the last %d of %d roots were not timed: %v of timing were over", timer.Untimed, len(r.Roots), timer.Limit)
 		}
 		if o, tree := p.options(j.o.Divide); tree {
 			m.roots, m.greedy = len(r.Roots), wonGreedily(r.Roots, o.Greedy)
@@ -213,7 +213,7 @@ func beams(n int) method {
 			m.evaluations += r.Evaluations
 		}
 		if late > 0 {
-			m.remark("%d of %d beams were not done in %v", late, n, j.limits.Time)
+			m.short("%d of %d beams were not done in %v", late, n, j.limits.Time)
 		}
 		return m, nil
 	}}

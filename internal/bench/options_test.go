@@ -25,27 +25,44 @@ func TestOptionsAreValidated(t *testing.T) {
 		t.Errorf("the defaults: %v", err)
 	}
 	for want, spoil := range map[string]func(*Options){
-		"no application":            func(o *Options) { o.Apps = nil },
-		"no method was named":       func(o *Options) { o.Methods = nil },
-		"a budget of 0s":            func(o *Options) { o.Budget = 0 },
-		"limits of other":           func(o *Options) { o.PeerMemory = 0 },
-		"1 to 10, not by 11":        func(o *Options) { o.Divide = 11 },
-		"1 to 10, not by 0.5":       func(o *Options) { o.Divide = 0.5 },
-		"0 seeds":                   func(o *Options) { o.Repeat = 0 },
-		"-1 layers":                 func(o *Options) { o.Layers = -1 },
-		"between 10 and 9":          func(o *Options) { o.MaxRounds = 9 },
-		"0 finalists":               func(o *Options) { o.Finalists = 0 },
-		"0 threads":                 func(o *Options) { o.Threads = 0 },
-		"no folder":                 func(o *Options) { o.Out = "" },
-		`no method "alchemy"`:       func(o *Options) { o.Methods = []string{"expert", "alchemy"} },
-		`no method "protuner:gold"`: func(o *Options) { o.Methods = []string{"protuner:gold"} },
-		"compared by the model's":   func(o *Options) { o.Methods = []string{"protuner:mcts_cost+real_30s_reruns"} },
+		"no application":      func(o *Options) { o.Apps = nil },
+		"no method was named": func(o *Options) { o.Methods = nil },
+		"a budget of 0s":      func(o *Options) { o.Budget = 0 },
+		"limits of other":     func(o *Options) { o.PeerMemory = 0 },
+		"1 to 10, not by 11":  func(o *Options) { o.Divide = 11 },
+		"1 to 10, not by 0.5": func(o *Options) { o.Divide = 0.5 },
+		"0 seeds":             func(o *Options) { o.Repeat = 0 },
+		"-1 layers":           func(o *Options) { o.Layers = -1 },
+		"between 10 and 9":    func(o *Options) { o.MaxRounds = 9 },
+		"0 finalists":         func(o *Options) { o.Finalists = 0 },
+		"0 threads":           func(o *Options) { o.Threads = 0 },
+		"no folder":           func(o *Options) { o.Out = "" },
 	} {
 		o := valid()
 		spoil(&o)
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want one line with %q", err, want)
 		}
+	}
+}
+
+// What there is none of is named, and the rest is known.
+func TestTheUnknownIsLeftOut(t *testing.T) {
+	o := valid()
+	o.Apps = []string{"all", "tiny_blur", "gold", "tiny_layer"}
+	o.Methods = []string{"alchemy", "expert", "protuner:gold", "expert", "protuner:mcts_cost+real_30s_reruns"}
+	known, unknown := o.known()
+	if !slices.Equal(known.Apps, []string{"all", "tiny_blur", "tiny_layer"}) || !slices.Equal(known.Methods, []string{"expert", "expert"}) {
+		t.Errorf("known are %q and %q", known.Apps, known.Methods)
+	}
+	said := (&LeftOut{unknown}).Error()
+	for _, want := range []string{`no application "gold" in testdata/apps`, `no method "alchemy"`, `no method "protuner:gold"`, "compared by the model's"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in %q", want, said)
+		}
+	}
+	if len(unknown) != 4 || strings.Contains(said, "\n") {
+		t.Errorf("said %q", said)
 	}
 }
 

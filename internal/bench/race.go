@@ -132,10 +132,10 @@ func (r *runner) lap(ctx context.Context, s *stage, entries []tunedb.BenchEntry)
 func raceRow(s *stage, entries []tunedb.BenchEntry, race *measure.Race) tunedb.BenchRace {
 	out := tunedb.BenchRace{
 		App: s.part.app, Part: s.part.name, Times: s.part.times, Sentinel: race.Sentinel,
-		Rounds: race.Rounds, Thrown: race.Thrown, Load: tune.Load(), Taken: time.Now(),
+		Rounds: race.Rounds, Thrown: race.Thrown, Disturbed: race.Disturbed, Load: tune.Load(), Taken: time.Now(),
 	}
 	for i, e := range entries {
-		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: slices.Clone(race.Lanes[i].Laps)}
+		lane := tunedb.BenchLane{Method: e.Method, Repeat: e.Repeat, Laps: race.Lanes[i].Laps, Disturbed: race.Lanes[i].Disturbed}
 		if f := race.Lanes[i].Failure; f != nil {
 			status, message := failure(f)
 			lane.Status, lane.Failure = status, status.String()+": "+message

@@ -14,9 +14,24 @@ import (
 	"github.com/protuner/protuner/internal/tunedb"
 )
 
-// A fault of the machine takes nothing from what was made: the next run checks and races what
-// this one could not.
-func TestFaultsOfTheMachineCostNoBuild(t *testing.T) {
+// What the scripts say that stand for the program that runs a build.
+const (
+	sound = `echo '{"status":"ok","samples":[1000]}'`
+	wrong = `echo '{"status":"wrong_output","message":"all zero"}'`
+	fault = `echo '{"status":"infra_failed","message":"no room"}'`
+	count = `echo >>"$0.runs"; n=$(wc -l <"$0.runs"); `
+)
+
+func script(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// built is a run that has made all there is to make and raced nothing.
+func built(t *testing.T) (*runner, *stage, *told) {
+	t.Helper()
 	r, said := begun(t, Manifest{Options: valid()})
 	r.o.MinRounds, r.o.MaxRounds = 1, 1
 	p := r.parts[0]
@@ -32,16 +47,38 @@ func TestFaultsOfTheMachineCostNoBuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &stage{
+	return r, &stage{
 		part: p, gen: &bridge.Generator{Name: "harris"}, ref: &bridge.Reference{}, modelErr: errors.New("it is not asked"),
 		protocol: measure.DefaultProtocol(), threads: 1,
+	}, said
+}
+
+// What computes something else is named and not raced; the others are.
+func TestWrongOutputsAreNotRaced(t *testing.T) {
+	r, s, _ := built(t)
+	s.runner = filepath.Join(t.TempDir(), "run")
+	script(t, s.runner, "case $1 in *expert*) "+wrong+";; *) "+sound+";; esac")
+	if err := r.race(t.Context(), s); err != nil {
+		t.Fatal(err)
 	}
-	const (
-		sound = `echo '{"status":"ok","samples":[1000]}'`
-		wrong = `echo '{"status":"wrong_output","message":"all zero"}'`
-		fault = `echo '{"status":"infra_failed","message":"no room"}'`
-		count = `echo >>"$0.runs"; n=$(wc -l <"$0.runs"); `
-	)
+	e, _ := r.entry(s.part, "expert", 1)
+	if e.Status != measure.WrongOutput || e.Checked || !strings.Contains(e.Message, "all zero") {
+		t.Errorf("the wrong one: %+v", e)
+	}
+	races, err := r.db.BenchRaces(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(races) != 1 || len(races[0].Lanes) != 1 || races[0].Lanes[0].Method != "random" || len(races[0].Lanes[0].Laps) != 1 {
+		t.Errorf("races: %+v", races)
+	}
+}
+
+// A fault of the machine takes nothing from what was made: the next run checks and races what
+// this one could not.
+func TestFaultsOfTheMachineCostNoBuild(t *testing.T) {
+	r, s, said := built(t)
+	p := s.part
 	dir := t.TempDir()
 	for i, c := range []struct {
 		runner  string // the script; none: it cannot be run
@@ -60,9 +97,7 @@ func TestFaultsOfTheMachineCostNoBuild(t *testing.T) {
 	} {
 		s.runner = filepath.Join(dir, fmt.Sprint(i))
 		if c.runner != "" {
-			if err := os.WriteFile(s.runner, []byte("#!/bin/sh\n"+c.runner+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			script(t, s.runner, c.runner)
 		}
 		said.notes = nil
 		if err := r.race(t.Context(), s); err != nil {

@@ -64,11 +64,16 @@ type job struct {
 // Run compares the methods. What the folder holds of an earlier run under the same
 // options is not made again; applications and methods that it has and that are not named
 // are gone on with too. What was raced before there were as many methods is raced again.
-// The error is a *UsageError or that of the database or the context; a method or an
-// application that fails stands in the results and stops nothing.
+// Applications and methods that there are none of are told of and left out, which is a
+// *LeftOut in the end. Otherwise the error is a *UsageError or that of the database or the
+// context; a method or an application that fails stands in the results and stops nothing.
 func Run(ctx context.Context, o Options, profile, command string, events Events) error {
 	if err := o.Validate(); err != nil {
 		return &UsageError{err}
+	}
+	o, unknown := o.known()
+	if len(o.Apps) == 0 || len(o.Methods) == 0 {
+		return &UsageError{unknown[0]}
 	}
 	ps, methods, manifest, err := o.plan(profile, command)
 	if err != nil {
@@ -103,6 +108,9 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 		}
 	}
 	r := &runner{o: o, events: events, parts: ps, methods: methods, db: db, entries: map[entryKey]tunedb.BenchEntry{}, raced: map[[2]string]bool{}}
+	for _, err := range unknown {
+		r.note("left out: %v", err)
+	}
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
@@ -117,7 +125,10 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 			return err
 		}
 	}
-	return db.EndBench(ctx)
+	if err := db.EndBench(ctx); err != nil || len(unknown) == 0 {
+		return err
+	}
+	return &LeftOut{unknown}
 }
 
 // hold keeps other runs from a folder until it is released: each would remove what the other
@@ -460,7 +471,7 @@ func (r *runner) make(ctx context.Context, j *job) error {
 	}
 	return r.put(ctx, tunedb.BenchEntry{
 		App: j.part.app, Part: j.part.name, Method: j.method.name, Repeat: j.repeat, Seed: j.seed, Status: measure.OK,
-		Note: m.note, Checked: m.checked, Schedule: m.schedule, Took: took, Measured: m.measured, Made: time.Now(),
+		Note: m.note, Cut: m.cut, Checked: m.checked, Schedule: m.schedule, Took: took, Measured: m.measured, Made: time.Now(),
 		Cost: m.cost, Evaluations: m.evaluations, Roots: m.roots, Greedy: m.greedy,
 	})
 }

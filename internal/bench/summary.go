@@ -57,6 +57,7 @@ type Cell struct {
 	Minima       float64 `json:"minima,omitempty"`
 	Inconclusive bool    `json:"inconclusive,omitempty"` // the two tell different winners
 	Failed       int     `json:"failed_seeds,omitempty"` // of parts those of each, added up
+	Cut          int     `json:"cut_seeds,omitempty"`    // by a limit, before all was done that the method does; likewise
 	Took         float64 `json:"took_seconds"`           // until the builds were there
 	Cost         float64 `json:"cost_ms,omitempty"`      // by the model: the least of its seeds
 	Measured     int     `json:"measured,omitempty"`     // schedules timed on the way
@@ -175,6 +176,9 @@ func (s *Stored) standing(p Part, e Entry, c *Cell) (out standing, cost float64,
 		c.Evaluations += row.Evaluations
 		c.Roots += row.Roots
 		c.Greedy += row.Greedy
+		if row.Cut {
+			c.Cut++
+		}
 		if row.Cost > 0 && (!known || row.Cost < cost) {
 			cost, known = row.Cost, true
 		}

@@ -54,9 +54,10 @@ const quiet = 1.1
 
 // Lane is what a race says of one participant.
 type Lane struct {
-	Laps    []time.Duration // one per round that counts; 0 where it was no longer in
-	Failure error           // why it is out, if it failed
-	Dropped bool            // fell behind
+	Laps      []time.Duration // one per round that counts; 0 where it was no longer in
+	Disturbed []time.Duration // one per round that was thrown away, likewise
+	Failure   error           // why it is out, if it failed
+	Dropped   bool            // fell behind
 }
 
 // Best is the fastest lap, 0 where there is none.
@@ -75,10 +76,11 @@ func Fastest(laps []time.Duration) time.Duration {
 
 // Race is a finished race.
 type Race struct {
-	Lanes    []Lane
-	Sentinel []time.Duration // participant 0 timed a second time in each round: the A/A pair
-	Rounds   int             // that count
-	Thrown   int             // rounds thrown away because the machine was disturbed
+	Lanes     []Lane
+	Sentinel  []time.Duration // participant 0 timed a second time in each round: the A/A pair
+	Disturbed []time.Duration // the sentinel's laps of the rounds that were thrown away
+	Rounds    int             // that count
+	Thrown    int             // rounds thrown away because the machine was disturbed
 }
 
 // FarBehind is a Drop that leaves room for two unlucky laps.
@@ -147,6 +149,10 @@ func (o RaceOptions) Run(ctx context.Context, rng *rand.Rand, racers []Racer) (*
 		}
 		if sentinelBest > 0 && float64(sentinel) > o.Quiet*float64(sentinelBest) {
 			race.Thrown++
+			race.Disturbed = append(race.Disturbed, sentinel)
+			for i := range racers {
+				race.Lanes[i].Disturbed = append(race.Lanes[i].Disturbed, laps[i])
+			}
 			continue
 		}
 		if sentinelBest == 0 || sentinel < sentinelBest {

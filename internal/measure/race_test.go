@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,6 +102,9 @@ func TestDisturbedRoundsAreThrownAway(t *testing.T) {
 	race := run(t, o, &scripted{lap: lap}, other)
 	if race.Thrown != 2 || race.Rounds != o.MinRounds || other.laps != o.MinRounds+2 {
 		t.Errorf("%d rounds, %d thrown away, %d laps", race.Rounds, race.Thrown, other.laps)
+	}
+	if !slices.Equal(race.Disturbed, []time.Duration{30 * ms, 30 * ms}) || !slices.Equal(race.Lanes[1].Disturbed, []time.Duration{ms, ms}) {
+		t.Errorf("of the rounds thrown away %v and %v are kept", race.Disturbed, race.Lanes[1].Disturbed)
 	}
 	if race.Lanes[1].Best() != 20*ms || race.Lanes[0].Best() != 10*ms {
 		t.Errorf("best %v and %v", race.Lanes[0].Best(), race.Lanes[1].Best())

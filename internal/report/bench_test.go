@@ -60,8 +60,8 @@ func benchSample() *bench.Stored {
 		entry("net", part, "expert", 1, measure.OK, "")
 	}
 	b.Races = []tunedb.BenchRace{
-		{App: "alpha", Times: 1, Rounds: 4, Thrown: 1, Sentinel: ms(2, 2.02, 1.98, 2.01), Lanes: []tunedb.BenchLane{
-			{Method: "ours", Repeat: 1, Laps: ms(2.01, 2, 2, 1.99)}, {Method: "ours", Repeat: 2, Laps: ms(3, 3, 3, 3)},
+		{App: "alpha", Times: 1, Rounds: 4, Thrown: 1, Sentinel: ms(2, 2.02, 1.98, 2.01), Disturbed: ms(4), Lanes: []tunedb.BenchLane{
+			{Method: "ours", Repeat: 1, Laps: ms(2.01, 2, 2, 1.99), Disturbed: ms(5)}, {Method: "ours", Repeat: 2, Laps: ms(3, 3, 3, 3)},
 			{Method: "expert", Repeat: 1, Laps: ms(1.51, 1.5, 1.49, 1.5)},
 		}},
 		{App: "net", Part: "one", Times: 3, Rounds: 3, Sentinel: ms(1, 1, 1), Lanes: []tunedb.BenchLane{

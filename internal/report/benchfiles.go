@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/protuner/protuner/internal/bench"
 	"github.com/protuner/protuner/internal/measure"
@@ -73,22 +74,25 @@ func joinNotes(c bench.Cell) string {
 }
 
 // LapsCSV writes every lap of every race, fewer of those that left one early; the
-// sentinel's are those of the method "sentinel".
+// sentinel's are those of the method "sentinel". Rounds that count and rounds that were
+// disturbed are numbered apart.
 func LapsCSV(w io.Writer, b *bench.Stored) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"application", "part", "method", "repeat", "round", "seconds"}}
+	rows := [][]string{{"application", "part", "method", "repeat", "disturbed", "round", "seconds"}}
 	for _, r := range b.Races {
-		for _, l := range r.Lanes {
-			for k, d := range l.Laps {
-				if d == 0 {
-					continue
+		put := func(method, repeat string, disturbed bool, laps []time.Duration) {
+			for k, d := range laps {
+				if d > 0 {
+					rows = append(rows, []string{r.App, r.Part, method, repeat, strconv.FormatBool(disturbed), strconv.Itoa(k + 1), number(d.Seconds())})
 				}
-				rows = append(rows, []string{r.App, r.Part, l.Method, strconv.Itoa(l.Repeat), strconv.Itoa(k + 1), number(d.Seconds())})
 			}
 		}
-		for k, d := range r.Sentinel {
-			rows = append(rows, []string{r.App, r.Part, "sentinel", "", strconv.Itoa(k + 1), number(d.Seconds())})
+		for _, l := range r.Lanes {
+			put(l.Method, strconv.Itoa(l.Repeat), false, l.Laps)
+			put(l.Method, strconv.Itoa(l.Repeat), true, l.Disturbed)
 		}
+		put("sentinel", "", false, r.Sentinel)
+		put("sentinel", "", true, r.Disturbed)
 	}
 	return out.WriteAll(rows)
 }

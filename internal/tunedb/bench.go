@@ -23,6 +23,7 @@ type BenchEntry struct {
 	// be raced; Note what is wrong with it besides.
 	Message  string        `json:"message,omitempty"`
 	Note     string        `json:"note,omitempty"`
+	Cut      bool          `json:"cut,omitempty"`      // by a limit, before all was done that the method does: Note says what was not
 	Lenient  bool          `json:"lenient,omitempty"`  // right at the estimated size only
 	Checked  bool          `json:"checked,omitempty"`  // its output was compared with the reference's
 	Schedule string        `json:"schedule,omitempty"` // as directives, where directives can say it
@@ -48,17 +49,20 @@ type BenchRace struct {
 	Sentinel []time.Duration `json:"sentinel_ns"` // the first lane timed a second time in each round
 	Rounds   int             `json:"rounds"`
 	Thrown   int             `json:"thrown"` // rounds that did not count: the machine was disturbed
-	Load     string          `json:"load,omitempty"`
-	Taken    time.Time       `json:"taken"`
+	// Disturbed are the sentinel's laps of these; of runs by older programs there are none.
+	Disturbed []time.Duration `json:"disturbed_ns,omitempty"`
+	Load      string          `json:"load,omitempty"`
+	Taken     time.Time       `json:"taken"`
 }
 
 // BenchLane is one entry's part in a race.
 type BenchLane struct {
-	Method  string          `json:"method"`
-	Repeat  int             `json:"repeat"`
-	Laps    []time.Duration `json:"laps_ns"`          // one a round; 0 where it was no longer in
-	Status  measure.Status  `json:"status,omitempty"` // of the failure
-	Failure string          `json:"failure,omitempty"`
+	Method    string          `json:"method"`
+	Repeat    int             `json:"repeat"`
+	Laps      []time.Duration `json:"laps_ns"`                // one a round; 0 where it was no longer in
+	Disturbed []time.Duration `json:"disturbed_ns,omitempty"` // one a round that did not count
+	Status    measure.Status  `json:"status,omitempty"`       // of the failure
+	Failure   string          `json:"failure,omitempty"`
 }
 
 // BeginBench registers the database's comparison, or tells which one it has begun
