@@ -61,7 +61,7 @@ func (bandit) next(_ context.Context, h *history, rng *rand.Rand) (space.Point, 
 	if x := t.propose(h, best, rng); x != nil && h.isNew(x) {
 		return x, t.name, note{}, nil
 	}
-	x, err := drawNew(h, rng, false)
+	x, err := drawNear(h, rng, false)
 	return x, t.name, note{}, err
 }
 

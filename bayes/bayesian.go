@@ -113,7 +113,7 @@ func (b *bayesian) next(ctx context.Context, h *history, rng *rand.Rand) (space.
 	}
 	models, n, err := b.fit(ctx, h, d, rng)
 	if errors.Is(err, gp.ErrSingular) {
-		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		x, err := drawNear(h, rng, h.opts.Acquisition.BiasedSampling)
 		return x, "random", note{}, err
 	}
 	if err != nil {
@@ -144,7 +144,7 @@ func (b *bayesian) next(ctx context.Context, h *history, rng *rand.Rand) (space.
 	}
 	x, err := b.maximize(ctx, h, s, rng)
 	if x == nil && err == nil {
-		x, err = drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		x, err = drawNear(h, rng, h.opts.Acquisition.BiasedSampling)
 		return x, "random", n, err
 	}
 	return x, "model", n, err
@@ -241,7 +241,8 @@ func (b *bayesian) maximize(ctx context.Context, h *history, s *scorer, rng *ran
 	return c.best(ctx, append(top, known...), climbSteps).x, nil
 }
 
-// sample rates random new configurations and returns the best, in order.
+// sample rates random new configurations and returns the best, in order. Where drawing
+// gives up it makes do with those before.
 func (b *bayesian) sample(ctx context.Context, h *history, s *scorer, keep int, rng *rand.Rand) ([]rated, error) {
 	var top []rated
 	draw := h.space.Sample
@@ -253,6 +254,9 @@ func (b *bayesian) sample(ctx context.Context, h *history, s *scorer, keep int, 
 			return nil, err
 		}
 		x, err := draw(rng)
+		if errors.Is(err, space.ErrSparse) {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}

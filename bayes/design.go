@@ -1,6 +1,7 @@
 package bayes
 
 import (
+	"errors"
 	"math"
 	"math/rand"
 
@@ -34,7 +35,7 @@ func (b *bayesian) initial(h *history, rng *rand.Rand) (space.Point, error) {
 	}
 	spread := design == Balanced || design == Spread
 	if !spread && f == nil {
-		return drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		return drawNear(h, rng, h.opts.Acquisition.BiasedSampling)
 	}
 	var tried [][]float64
 	for _, t := range h.trials {
@@ -66,12 +67,12 @@ func (b *bayesian) warner(h *history, rng *rand.Rand) (*forest.Forest, error) {
 
 // centre is, of random configurations, the one that is nearest to as many others.
 func (b *bayesian) centre(h *history, rng *rand.Rand) (space.Point, error) {
+	others, err := draws(h, rng, centreDraws)
+	if err != nil {
+		return nil, err
+	}
 	var rows [][]float64
-	for range centreDraws {
-		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
-		if err != nil {
-			return nil, err
-		}
+	for _, x := range others {
 		rows = append(rows, b.Encode(nil, x))
 	}
 	return b.least(h, rng, centreDraws, func(x space.Point) float64 {
@@ -99,15 +100,36 @@ func (b *bayesian) common(row []float64, others [][]float64) float64 {
 	return sum
 }
 
-// least is, of random new configurations, the one of least cost.
-func (b *bayesian) least(h *history, rng *rand.Rand, draws int, cost func(x space.Point) float64) (space.Point, error) {
-	var best space.Point
-	least := math.Inf(1)
-	for range draws {
+// draws are n new configurations at random, or fewer, but one at least, where drawing
+// gives up.
+func draws(h *history, rng *rand.Rand, n int) ([]space.Point, error) {
+	first, err := drawNear(h, rng, h.opts.Acquisition.BiasedSampling)
+	if err != nil {
+		return nil, err
+	}
+	out := []space.Point{first}
+	for len(out) < n {
 		x, err := drawNew(h, rng, h.opts.Acquisition.BiasedSampling)
+		if errors.Is(err, space.ErrSparse) {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// least is, of n random new configurations, the one of least cost.
+func (b *bayesian) least(h *history, rng *rand.Rand, n int, cost func(x space.Point) float64) (space.Point, error) {
+	drawn, err := draws(h, rng, n)
+	if err != nil {
+		return nil, err
+	}
+	var best space.Point
+	least := math.Inf(1)
+	for _, x := range drawn {
 		if c := cost(x); best == nil || c < least {
 			best, least = x, c
 		}

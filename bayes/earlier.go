@@ -58,7 +58,7 @@ func (b *bayesian) remember(h *history) (*past, error) {
 	}
 	var ranked [][]space.Config
 	for task, search := range h.opts.Earlier[:min(len(h.opts.Earlier), earlierMost)] {
-		m, best, err := b.recall(h, p, task+1, few(h, search, max(1, earlierMost/len(h.opts.Earlier))))
+		m, best, err := b.recall(h, p, task+1, few(byValue(h, search), max(1, earlierMost/len(h.opts.Earlier))))
 		if err != nil {
 			return nil, err
 		}
@@ -109,9 +109,8 @@ func (b *bayesian) recall(h *history, p *past, task int, search []Known) (*gp.Mo
 	return m, best, err
 }
 
-// few keeps n: the best half, and the others at even steps, sorted by value, failures
-// last.
-func few(h *history, search []Known, n int) []Known {
+// byValue sorts a search, the best first, failures last.
+func byValue(h *history, search []Known) []Known {
 	sorted := slices.Clone(search)
 	slices.SortStableFunc(sorted, func(a, b Known) int {
 		if a.Outcome.Status != OK || b.Outcome.Status != OK {
@@ -119,6 +118,12 @@ func few(h *history, search []Known, n int) []Known {
 		}
 		return cmp.Compare(h.sign()*a.Outcome.Value, h.sign()*b.Outcome.Value)
 	})
+	return sorted
+}
+
+// few keeps n of what is sorted by value: the best half, and of the others some at even
+// steps.
+func few[T any](sorted []T, n int) []T {
 	if len(sorted) <= n {
 		return sorted
 	}

@@ -259,6 +259,7 @@ func TestReadKnown(t *testing.T) {
 func FuzzReadKnown(f *testing.F) {
 	f.Add(`{"trials":[{"id":1,"config":{"tile":1e9,"vec":"x","order":[0,0],"mode":3},"status":"ok","value":2}]}`)
 	f.Add(`{"trials":[{"config":{"tile":-1,"order":[3,2,1,0],"mode":"b"},"status":"timed-out"}]}`)
+	f.Add(`{"trials":[{"config":{"tile":1e300,"order":[0,1e300,2,-1e300],"mode":"b"},"status":"ok","value":2}]}`)
 	p := sized(f, 1)
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := bayes.ReadKnown(strings.NewReader(text), p.Space)

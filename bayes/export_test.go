@@ -1,11 +1,32 @@
 package bayes
 
 import (
+	"context"
+	"errors"
 	"math/rand"
 	"testing"
 
 	"github.com/protuner/protuner/bayes/space"
 )
+
+// OnExhausted has f called whenever s has nothing left to ask.
+func OnExhausted(s *Study, f func()) { s.propose = watched{s.propose, f} }
+
+type watched struct {
+	proposer
+	exhausted func()
+}
+
+func (w watched) next(ctx context.Context, h *history, rng *rand.Rand) (space.Point, string, note, error) {
+	x, origin, n, err := w.proposer.next(ctx, h, rng)
+	if errors.Is(err, ErrExhausted) {
+		w.exhausted()
+	}
+	return x, origin, n, err
+}
+
+// Telling are the trials of s that say how much each parameter matters.
+func Telling(s *Study) []*Trial { return s.history().telling(importanceKept) }
 
 // Pulled is the technique that a bandit takes after trials of these origins, of which a
 // positive value worked.

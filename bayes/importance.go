@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand"
+	"slices"
 	"sort"
 
 	"github.com/protuner/protuner/bayes/space"
@@ -23,6 +24,7 @@ type Importance struct {
 
 const (
 	importanceLeast = 5   // values needed
+	importanceKept  = 300 // values fitted at most: the time of a fit grows with their cube
 	importanceDraws = 400 // configurations drawn
 	// Where there are many parameters fewer are drawn, so that about
 	// importanceMost predictions are made, but never fewer than importanceFew.
@@ -35,10 +37,11 @@ const (
 var ErrTooFew = errors.New("too few configurations have a value yet")
 
 // Importance estimates how much each parameter matters, the most important
-// first, from a Gaussian process over all outcomes: the mean squared change of
-// its prediction when one parameter is drawn again (Jansen 1999), among the
-// values that keep the known constraints.
-func (s *Study) Importance() ([]Importance, error) {
+// first, from a Gaussian process over the outcomes, of many the best and an
+// even part of the others: the mean squared change of its prediction when one
+// parameter is drawn again (Jansen 1999), among the values that keep the known
+// constraints. When ctx ends it returns the error of ctx.
+func (s *Study) Importance(ctx context.Context) ([]Importance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.history()
@@ -49,25 +52,40 @@ func (s *Study) Importance() ([]Importance, error) {
 	if err := b.prepare(h); err != nil {
 		return nil, err
 	}
+	rng := stream(o.Seed, "importance", len(h.trials))
+	h.trials = h.telling(importanceKept)
 	d := b.gather(h)
 	if d.here < importanceLeast {
 		return nil, ErrTooFew
 	}
-	rng := stream(o.Seed, "importance", len(h.trials))
-	m, _, err := b.fitProcess(context.Background(), h, d, rng)
+	m, _, err := b.fitProcess(ctx, h, d, rng)
 	if err != nil {
 		return nil, err
 	}
 	predict := func(x space.Point) float64 { return m.Mean(b.Encode(nil, x)) }
-	return s.effects(predict, rng)
+	return s.effects(ctx, predict, rng)
 }
 
-func (s *Study) effects(predict func(space.Point) float64, rng *rand.Rand) ([]Importance, error) {
+// telling returns the trials, or, where more than n have a value, n of those, by ID.
+func (h *history) telling(n int) []*Trial {
+	best := h.best()
+	if len(best) <= n {
+		return h.trials
+	}
+	kept := few(best, n)
+	slices.SortFunc(kept, func(a, b *Trial) int { return a.ID - b.ID })
+	return kept
+}
+
+func (s *Study) effects(ctx context.Context, predict func(space.Point) float64, rng *rand.Rand) ([]Importance, error) {
 	params := s.space.Params()
 	change, kept := make([]float64, len(params)), make([]float64, len(params))
 	var sum, squares float64
 	draws := max(importanceFew, min(importanceDraws, importanceMost/len(params)))
 	for range draws {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		x, err := s.space.Sample(rng)
 		if err != nil {
 			return nil, err

@@ -154,7 +154,7 @@ func (s *Study) perform(ctx context.Context, q request) (response, error) {
 	case "trials":
 		return response{Trials: s.Trials()}, nil
 	case "importance":
-		list, err := s.Importance()
+		list, err := s.Importance(ctx)
 		return response{Importance: list}, err
 	case "stop":
 		return response{}, nil

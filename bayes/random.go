@@ -2,6 +2,7 @@ package bayes
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand"
 
@@ -54,6 +55,22 @@ func drawNew(h *history, rng *rand.Rand, biased bool) (space.Point, error) {
 		return nil, ErrExhausted
 	}
 	return left[rng.Intn(len(left))], nil
+}
+
+// drawNear is drawNew, but where constraints over reals leave so little that drawing gives
+// up it takes a new neighbour of a configuration that was asked before, of the best if it
+// can: one unlucky draw is no end of a search.
+func drawNear(h *history, rng *rand.Rand, biased bool) (space.Point, error) {
+	x, err := drawNew(h, rng, biased)
+	if !errors.Is(err, space.ErrSparse) {
+		return x, err
+	}
+	for _, t := range append(h.best(), h.trials...) {
+		if y := neighbour(h, t.Config.Point(), rng); y != nil {
+			return y, nil
+		}
+	}
+	return nil, err
 }
 
 // unseen enumerates what was not asked.

@@ -57,13 +57,14 @@ const (
 	Exhausted   Stop = "exhausted"   // nothing is left to try
 	Expired     Stop = "expired"     // the deadline passed
 	Interrupted Stop = "interrupted" // the context was cancelled
+	Failed      Stop = "failed"      // the study or its store did, as the error of Run says
 )
 
 // Run asks, evaluates and tells until the trials are spent, the space
 // exhausted, the deadline passed or ctx cancelled. A trial that was interrupted
 // stays pending: it is the first one when the study is opened again. The error
-// is that of the study or its store; whatever the evaluator meets is an
-// outcome.
+// is that of the study or its store, with Failed; whatever the evaluator meets
+// is an outcome.
 func Run(ctx context.Context, s *Study, e Evaluator, o RunOptions) (Stop, error) {
 	if err := o.Validate(); err != nil {
 		return "", err
@@ -91,8 +92,8 @@ func Run(ctx context.Context, s *Study, e Evaluator, o RunOptions) (Stop, error)
 	wg.Wait()
 	switch {
 	case r.err != nil:
-		return "", r.err
-	case r.exhausted:
+		return Failed, r.err
+	case r.exhausted && !r.abandoned:
 		return Exhausted, nil
 	case parent.Err() != nil:
 		return Interrupted, nil
@@ -123,6 +124,7 @@ type runner struct {
 	mu        sync.Mutex
 	left      int // trials still to begin, when o.Trials is set
 	exhausted bool
+	abandoned bool // a trial stays pending, so that not everything has been tried
 	err       error
 }
 
@@ -132,10 +134,7 @@ func (r *runner) work(ctx context.Context) bool {
 	for ctx.Err() == nil && r.begin() {
 		trials, err := r.study.Ask(ctx, 1)
 		if errors.Is(err, ErrExhausted) {
-			r.mu.Lock()
-			r.exhausted = true
-			r.mu.Unlock()
-			return true
+			return r.mark(&r.exhausted)
 		}
 		if err != nil && ctx.Err() != nil {
 			return true // the error says no more than that
@@ -146,7 +145,7 @@ func (r *runner) work(ctx context.Context) bool {
 		t := trials[0]
 		t.Outcome = r.evaluate(ctx, t)
 		if ctx.Err() != nil && t.Outcome.Status == Lost {
-			return true // it stays pending
+			return r.mark(&r.abandoned)
 		}
 		// The outcome is there: it is stored even when ctx has just ended, and where it
 		// cannot be, so that it will be measured again, that is said.
@@ -170,6 +169,14 @@ func (r *runner) begin() bool {
 	}
 	r.left--
 	return r.left >= 0
+}
+
+// mark sets a flag and returns what work does then.
+func (r *runner) mark(flag *bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*flag = true
+	return true
 }
 
 // fail keeps the first error and returns what work does then.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/space"
 )
 
 func evaluator(p problem) bayes.Evaluator {
@@ -76,6 +77,30 @@ func TestRunInterrupted(t *testing.T) {
 			if last := i == len(tr)-1; x.Outcome.Status != bayes.OK && !(last && x.Outcome.Status == bayes.Pending) {
 				t.Errorf("trial %d: %+v", x.ID, x.Outcome)
 			}
+		}
+		cancel()
+	}
+}
+
+// TestRunInterruptedAtTheEnd: nothing is left to ask, but what was interrupted has not been
+// tried.
+func TestRunInterruptedAtTheEnd(t *testing.T) {
+	p := problem{Name: "one", Space: mustSpace(t, []space.Param{{Name: "c", Type: space.Categorical, Categories: []string{"x"}}})}
+	for want, last := range map[bayes.Stop]bayes.Outcome{
+		bayes.Interrupted: bayes.Failure(bayes.Lost, "interrupted"),
+		bayes.Exhausted:   bayes.Value(1),
+	} {
+		s := open(t, p, bayes.Options{Method: bayes.Uniform}, nil)
+		exhausted := make(chan struct{})
+		bayes.OnExhausted(s, func() { close(exhausted) })
+		ctx, cancel := context.WithCancel(context.Background())
+		stop, err := bayes.Run(ctx, s, bayes.EvaluatorFunc(func(context.Context, bayes.Trial) bayes.Outcome {
+			<-exhausted // the other worker asked
+			cancel()
+			return last
+		}), bayes.RunOptions{Parallel: 2})
+		if stop != want || err != nil {
+			t.Errorf("stopped %v, %v; want %v", stop, err, want)
 		}
 		cancel()
 	}
@@ -159,8 +184,8 @@ func TestRunTurnsNonsenseIntoFailures(t *testing.T) {
 func TestRunReportsAStoreFailure(t *testing.T) {
 	p := tiny(t)
 	s := open(t, p, bayes.Options{}, &flaky{})
-	if _, err := bayes.Run(context.Background(), s, evaluator(p), bayes.RunOptions{Parallel: 2}); err == nil || !errors.Is(err, errDisk) {
-		t.Errorf("error %v", err)
+	if stop, err := bayes.Run(context.Background(), s, evaluator(p), bayes.RunOptions{Parallel: 2}); stop != bayes.Failed || !errors.Is(err, errDisk) {
+		t.Errorf("stopped %v, error %v", stop, err)
 	}
 }
 

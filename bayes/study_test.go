@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -449,16 +450,73 @@ func TestImportance(t *testing.T) {
 		return bayes.Value(problems.Hump(c.Float("cs"), 64, 1) * (1 + 0.1*c.Float("ont")/32))
 	}
 	s := play(t, p, small(t, "default"), nil, 3)
-	if _, err := s.Importance(); !errors.Is(err, bayes.ErrTooFew) {
+	ctx := context.Background()
+	if _, err := s.Importance(ctx); !errors.Is(err, bayes.ErrTooFew) {
 		t.Errorf("with 3 values: %v", err)
 	}
 	o := small(t, "uniform")
 	s = play(t, p, o, nil, 60)
-	list, err := s.Importance()
+	list, err := s.Importance(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(list) != 6 || list[0].Name != "cs" || list[0].Effect < 0.8 || list[2].Effect > 0.15 {
 		t.Errorf("importance %+v", list)
+	}
+	for _, looks := range []int{0, 1, 100} { // before the fit, in it and after it
+		if list, err := s.Importance(&ending{ctx, looks}); !errors.Is(err, context.Canceled) || list != nil {
+			t.Errorf("interrupted after %d looks: %v, %v", looks, list, err)
+		}
+	}
+}
+
+// TestImportanceOfMany: of many values only some are fitted, the best and others at even
+// steps, and the rest change nothing.
+func TestImportanceOfMany(t *testing.T) {
+	const n, kept = 700, 300
+	ctx := context.Background()
+	sp := mustSpace(t, []space.Param{{Name: "x", Type: space.Real, Min: 0, Max: 1}, {Name: "y", Type: space.Real, Min: 0, Max: 1}})
+	studied := func(value func(i int) float64) *bayes.Study {
+		s, err := bayes.Open(ctx, sp, small(t, "uniform"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			c, err := sp.Parse(map[string]any{"x": float64(i) / n, "y": float64(i*11%n) / n})
+			if err == nil {
+				err = s.Import(ctx, c, bayes.Value(value(i)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	s := studied(func(i int) float64 { return 1 + float64(i) })
+	fitted := map[int]bool{}
+	last := 0
+	for k, tr := range bayes.Telling(s) {
+		// In this study they come in the order of their values.
+		if k < kept/2 && tr.ID != k+1 || tr.ID <= last || tr.ID > last+4 {
+			t.Errorf("value %d is that of trial %d, after %d", k+1, tr.ID, last)
+		}
+		last = tr.ID
+		fitted[tr.ID] = true
+	}
+	if len(fitted) != kept || last < n-4 {
+		t.Errorf("%d values up to that of trial %d", len(fitted), last)
+	}
+	want, err := s.Importance(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := studied(func(i int) float64 {
+		if fitted[i+1] {
+			return 1 + float64(i)
+		}
+		return 1.5 + float64(i)
+	}).Importance(ctx)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v, and with others left out %+v", got, err, want)
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,10 +40,7 @@ func studied(t *testing.T, maximize bool, p *Progress) *bayes.Study {
 
 func TestCollect(t *testing.T) {
 	for _, maximize := range []bool{false, true} {
-		r, err := Collect(studied(t, maximize, newProgress(&bytes.Buffer{}, false, 10, nil)), Result{Stop: bayes.Spent})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := Collect(context.Background(), studied(t, maximize, newProgress(&bytes.Buffer{}, false, 10, nil)), Result{Stop: bayes.Spent})
 		best, improvements := 10, 7 // every value is better than those before
 		if maximize {
 			best, improvements = 1, 1
@@ -64,12 +62,46 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func TestSummaryQuotes(t *testing.T) {
-	r, err := Collect(studied(t, false, newProgress(&bytes.Buffer{}, false, 10, nil)), Result{Stop: bayes.Interrupted, Earlier: 4, Objective: "time",
-		Command: []string{"run", "left hand", "it's", "", "-O2"}})
+// TestCollectWithoutImportance: where it cannot be estimated the rest is there all the same.
+func TestCollectWithoutImportance(t *testing.T) {
+	ctx := context.Background()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	r := Collect(ended, studied(t, false, newProgress(&bytes.Buffer{}, false, 10, nil)), Result{Stop: bayes.Interrupted})
+	if r.Best == nil || r.Best.ID != 10 || len(r.Trials) != 10 || len(r.Importance) != 0 {
+		t.Errorf("interrupted: best %v, %d trials, importance %v", r.Best, len(r.Trials), r.Importance)
+	}
+	// Of reals whose sum is exact none are drawn.
+	sp, err := space.New([]space.Param{{Name: "x", Type: space.Real, Min: 0, Max: 1}, {Name: "y", Type: space.Real, Min: 0, Max: 1}}, "x + y == 0.25")
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, err := bayes.Open(ctx, sp, bayes.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		c, err := sp.Parse(map[string]any{"x": float64(i) / 32, "y": 0.25 - float64(i)/32})
+		if err == nil {
+			err = s.Import(ctx, c, bayes.Value(float64(i)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := s.Importance(ctx); !errors.Is(err, space.ErrSparse) {
+		t.Errorf("importance %v, %v", list, err)
+	}
+	var out strings.Builder
+	Summary(&out, Collect(ctx, s, Result{Stop: bayes.Failed}))
+	if text := out.String(); !strings.HasPrefix(text, "ended by an error after 6 trials: 6 ok\n\nbest: 0, trial 1\n") || strings.Contains(text, "matters") {
+		t.Error(text)
+	}
+}
+
+func TestSummaryQuotes(t *testing.T) {
+	r := Collect(context.Background(), studied(t, false, newProgress(&bytes.Buffer{}, false, 10, nil)), Result{Stop: bayes.Interrupted, Earlier: 4, Objective: "time",
+		Command: []string{"run", "left hand", "it's", "", "-O2"}})
 	var out strings.Builder
 	Summary(&out, r)
 	for _, want := range []string{"interrupted after 10 trials (4 of them earlier): 7 ok, 2 crashed, 1 timed-out\n", "best: time 10, trial 10\n",

@@ -4,7 +4,7 @@ package report
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"slices"
 
 	"github.com/protuner/protuner/bayes"
@@ -40,8 +40,9 @@ type Failure struct {
 }
 
 // Collect fills a Result with what the study holds. Importance stays empty
-// while there are too few values for it.
-func Collect(s *bayes.Study, r Result) (*Result, error) {
+// where it cannot be estimated: there are too few values, drawing
+// configurations gives up, or ctx ends before.
+func Collect(ctx context.Context, s *bayes.Study, r Result) *Result {
 	o := s.Options()
 	r.Seed, r.Maximize = o.Seed, o.Maximize
 	r.Trials, r.Statuses = s.Trials(), map[string]int{}
@@ -59,11 +60,10 @@ func Collect(s *bayes.Study, r Result) (*Result, error) {
 	if t, ok := s.Best(); ok {
 		r.Best = &t
 	}
-	var err error
-	if r.Importance, err = s.Importance(); err != nil && !errors.Is(err, bayes.ErrTooFew) {
-		return nil, err
+	if list, err := s.Importance(ctx); err == nil {
+		r.Importance = list
 	}
-	return &r, nil
+	return &r
 }
 
 func (r *Result) fail(t bayes.Trial) {

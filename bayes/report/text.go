@@ -23,6 +23,7 @@ var stops = map[bayes.Stop]string{
 	bayes.Exhausted:   "every configuration has been tried",
 	bayes.Expired:     "the time is spent",
 	bayes.Interrupted: "interrupted",
+	bayes.Failed:      "ended by an error",
 }
 
 // Summary writes a Result for people.

@@ -232,7 +232,8 @@ func (p *Param) parse(v any, dst []float64) error {
 			return bad("%v has %d elements, not %d", v, len(elems), p.Size)
 		}
 		for k, e := range elems {
-			if e != math.Trunc(e) || e < 0 || int(e) >= p.Size || seen[int(e)] {
+			// As a number, since an int may not hold it.
+			if !(e >= 0 && e < float64(p.Size)) || e != math.Trunc(e) || seen[int(e)] {
 				return bad("%v is not an order of 0..%d", v, p.Size-1)
 			}
 			seen[int(e)] = true

@@ -554,6 +554,7 @@ func TestParseRefuses(t *testing.T) {
 		`"uf":8->"uf":16`:              "uf < cs",
 		`"ost":"static"->"ost":"auto"`: `"auto" is not one of static, dynamic`,
 		`[0,1,2,3,4]->[0,1,2,3,3]`:     "not an order of 0..4",
+		`[0,1,2,3,4]->[0,1,2,3,1e300]`: "not an order of 0..4",
 		`[0,1,2,3,4]->[0,1]`:           "2 elements, not 5",
 		`"ocs":1,->`:                   "parameter ocs has no value",
 		`{"cs"->{"x":1,"cs"`:           "no parameter x",
@@ -563,6 +564,16 @@ func TestParseRefuses(t *testing.T) {
 		_, err := s.ParseJSON([]byte(strings.Replace(good, from, to, 1)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", change, err, want)
+		}
+	}
+}
+
+// No number that is no element gets into an order, whatever it is as an int.
+func TestOrdersOfElements(t *testing.T) {
+	s := mustNew(t, []space.Param{{Name: "p", Type: space.Permutation, Size: 3}})
+	for _, e := range []float64{1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), -1, 0.5, 3} {
+		if _, err := s.Parse(map[string]any{"p": []any{0.0, e, 2.0}}); err == nil || !strings.Contains(err.Error(), "not an order of 0..2") {
+			t.Errorf("%v: error %v", e, err)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func (c *explainCmd) Run(g *globals) error {
 	return printed(func(w io.Writer) { printExplanation(w, e, c.Schedule, near.State) })
 }
 
-// best is the fastest schedule of those that the database has of the pipeline and the
-// space can say, nil where there is none.
+// best is the fastest schedule of those that the database has of the pipeline, timed as it
+// would be here, and the space can say; nil where there is none.
 func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, gen *bridge.Generator) (*report.ScheduleCost, error) {
 	if _, err := os.Stat(c.DB); err != nil {
 		return nil, nil
@@ -89,7 +89,11 @@ func (c *explainCmd) best(g *globals, sp *space.Space, m *cost.Model, gen *bridg
 		return nil, &badInput{err}
 	}
 	defer db.Close()
-	said, err := tune.FastestSaid(g.ctx, db, gen.Name, sp)
+	here, err := tune.Here(gen, sp.Pipeline(), c.Parallelism)
+	if err != nil {
+		return nil, err
+	}
+	said, err := tune.FastestSaid(g.ctx, db, here, sp)
 	if err != nil || said == nil {
 		return nil, err
 	}

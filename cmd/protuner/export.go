@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/pipeline"
@@ -15,7 +17,7 @@ import (
 type exportCmd struct {
 	generatorFlags
 	databaseFlag
-	Run_     int64  `name:"run" help:"From this run's workload (default: the newest run of the Generator)." placeholder:"N"`
+	Run_     int64  `name:"run" help:"From this run's workload (default: of the workloads with a schedule that works the one likest to this machine, target, parameters and sizes, of equals the newest)." placeholder:"N"`
 	Top      int    `help:"Write the N fastest (default: the one that tune handed out)." default:"1"`
 	Format   string `help:"schedule.h or text." default:"schedule.h" enum:"schedule.h,text"`
 	Function string `short:"f" help:"Name of the function (default: the Generator's)." placeholder:"NAME"`
@@ -43,7 +45,11 @@ func (c *exportCmd) Run(g *globals) error {
 	if err != nil {
 		return &badInput{err}
 	}
-	run, err := c.find(g, db, gen.Name, pipe.Algorithm)
+	here, err := tune.Here(gen, pipe, tune.Defaults().Threads)
+	if err != nil {
+		return err
+	}
+	run, err := c.find(g, db, here)
 	if err != nil {
 		return err
 	}
@@ -89,28 +95,71 @@ func (c *exportCmd) best(g *globals, db *tunedb.DB, run *tunedb.Run) (*tune.Hand
 	return best, nil
 }
 
-// find takes the run that was named, or the newest for this algorithm.
-func (c *exportCmd) find(g *globals, db *tunedb.DB, generator, algorithm string) (*tunedb.Run, error) {
+// find takes the run that was named, or the likest to what is here of those with something to
+// export, and says of that one what may not be expected of it. Where nothing works it is the
+// likest run.
+func (c *exportCmd) find(g *globals, db *tunedb.DB, here tunedb.Workload) (*tunedb.Run, error) {
 	if c.Run_ != 0 {
-		generator = "" // any run has that number
+		return c.named(g, db, here.Algorithm)
 	}
-	runs, err := db.Runs(g.ctx, generator)
+	working, idle, err := tune.Sources(g.ctx, db, here)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(working) > 0:
+		if text := told(working, here); text != "" {
+			fmt.Fprintln(os.Stderr, text)
+		}
+		return &working[0], nil
+	case len(idle) > 0:
+		return &idle[0], nil
+	}
+	return nil, badInputf("%s holds nothing for %s as it is now (algorithm %s); tune it first", c.DB, here.Generator, here.Algorithm)
+}
+
+// named is the run of --run, of any Generator with this algorithm.
+func (c *exportCmd) named(g *globals, db *tunedb.DB, algorithm string) (*tunedb.Run, error) {
+	runs, err := db.Runs(g.ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	if c.Run_ != 0 {
-		run, err := findRun(runs, c.Run_, c.DB)
-		if err == nil && run.Workload.Algorithm != algorithm {
-			return nil, badInputf("run %d tuned another algorithm (%s, of %s) than this Generator has now (%s); tune again", run.ID, run.Workload.Algorithm, run.Workload.Generator, algorithm)
-		}
-		return run, err
+	run, err := findRun(runs, c.Run_, c.DB)
+	if err == nil && run.Workload.Algorithm != algorithm {
+		return nil, badInputf("run %d tuned another algorithm (%s, of %s) than this Generator has now (%s); tune again", run.ID, run.Workload.Algorithm, run.Workload.Generator, algorithm)
 	}
-	for i := range runs {
-		if runs[i].Workload.Algorithm == algorithm {
-			return &runs[i], nil
+	return run, err
+}
+
+// told says of the first of these runs, which is taken, what it is of, where that is not what is
+// here or others could be taken as well; else nothing.
+func told(working []tunedb.Run, here tunedb.Workload) string {
+	w := working[0].Workload
+	var other []string
+	for _, c := range []struct {
+		what string
+		same bool
+	}{
+		{"the machine " + w.Host, w.Host == here.Host},
+		{"the target " + w.Target, w.Target == here.Target},
+		{"parameters " + strings.Join(w.Params, " "), slices.Equal(w.Params, here.Params)},
+		{"other sizes", slices.Equal(w.Estimates, here.Estimates)},
+		{fmt.Sprintf("%d threads", w.Threads), w.Threads == here.Threads},
+	} {
+		if !c.same {
+			other = append(other, c.what)
 		}
 	}
-	return nil, badInputf("%s holds nothing for %s as it is now (algorithm %s); tune it first", c.DB, generator, algorithm)
+	if len(other) == 0 && len(working) == 1 {
+		return ""
+	}
+	text := fmt.Sprintf("run %d is taken", working[0].ID)
+	if len(other) > 0 {
+		text += ", which is not for what is here but for " + strings.Join(other, ", ")
+	}
+	if n := len(working) - 1; n > 0 {
+		text += fmt.Sprintf("; other workloads with a schedule that works: %d", n)
+	}
+	return text + fmt.Sprintf("; --run N takes another, `protuner show %s --json` lists all with what they are for", w.Generator)
 }
 
 func (c *exportCmd) render(m tunedb.Measurement, pipe *pipeline.Pipeline, run *tunedb.Run, name string) (string, error) {

@@ -47,7 +47,7 @@ func TestNothingToExport(t *testing.T) {
 	if err := r.Record(g.ctx, tunedb.Measurement{Hash: "broken", Text: "broken.compute_root()\n", Status: measure.Crashed, Taken: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	run, err := c.find(g, db, "blur", "a1")
+	run, err := c.find(g, db, tunedb.Workload{Algorithm: "a1", Generator: "blur"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,8 @@ func TestNothingToExport(t *testing.T) {
 	}
 }
 
-// Without a number it is the newest run of the algorithm as it is now.
+// Without a number it is a run of the algorithm as it is now, where nothing works and all are
+// alike the newest.
 func TestRunToExportIsFound(t *testing.T) {
 	c, g, db, _ := exported(t, "a1", "a1", "a2")
 	for _, w := range []struct {
@@ -73,7 +74,7 @@ func TestRunToExportIsFound(t *testing.T) {
 		{4, "a1", 0, "has no run 4"},
 	} {
 		c.Run_ = w.number
-		run, err := c.find(g, db, "blur", w.algorithm)
+		run, err := c.find(g, db, tunedb.Workload{Algorithm: w.algorithm, Generator: "blur"})
 		switch {
 		case w.fails != "" && (err == nil || !strings.Contains(err.Error(), w.fails) || exitCode(err) != exitUsage):
 			t.Errorf("run %d of %s: %v, want %q", w.number, w.algorithm, err, w.fails)
@@ -81,6 +82,94 @@ func TestRunToExportIsFound(t *testing.T) {
 			t.Errorf("run %d of %s: found %+v, %v, want %d", w.number, w.algorithm, run, err, w.id)
 		}
 	}
+}
+
+// find is what find takes, and what it says on stderr.
+func find(t *testing.T, c *exportCmd, g *globals, db *tunedb.DB, here tunedb.Workload) (run int64, words string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "words"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	stderr := os.Stderr
+	defer func() { os.Stderr = stderr }()
+	os.Stderr = f
+	found, err := c.find(g, db, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.ID, string(text)
+}
+
+// What is exported is of this machine, these parameters and sizes and no import, where that is
+// to be had, whatever run is the newest; one that found nothing is passed over. What it is of is
+// told where that is not what is here, or where there is a choice.
+func TestLikestThatWorksIsExported(t *testing.T) {
+	c, g, db, _ := exported(t)
+	here := tunedb.Workload{Algorithm: "a1", Generator: "blur", Host: "mine", Threads: 2, Target: "x86",
+		Params: []string{"width=512"}, Estimates: []string{"out [{0 511 true}]", "in [0] [512] ", "gain [] [] 2"}}
+	with := func(change func(*tunedb.Workload)) tunedb.Workload {
+		w := here
+		change(&w)
+		return w
+	}
+	large := func(w *tunedb.Workload) {
+		w.Params, w.Estimates = []string{"width=4096"}, []string{"out [{0 4095 true}]", "in [0] [4096] ", "gain [] [] 2"}
+	}
+	server := func(w *tunedb.Workload) { w.Host = "server" }
+	add := func(db *tunedb.DB, w tunedb.Workload, works bool) {
+		t.Helper()
+		r, err := db.Begin(g.ctx, w, nil)
+		if err == nil && works {
+			err = r.Record(g.ctx, tunedb.Measurement{Hash: "h", Text: "f.compute_root()\n", Status: measure.OK, Best: time.Millisecond, Taken: time.Now()})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what string, w tunedb.Workload, id int64, told ...string) {
+		t.Helper()
+		run, words := find(t, c, g, db, w)
+		if run != id || (words == "") != (len(told) == 0) || strings.Count(words, "\n") > 1 {
+			t.Errorf("%s: run %d, want %d; it says %q", what, run, id, words)
+		}
+		for _, text := range told {
+			if !strings.Contains(words, text) {
+				t.Errorf("%s: it does not say %q in %q", what, text, words)
+			}
+		}
+	}
+
+	add(db, here, true)                                              // run 1
+	add(db, with(func(w *tunedb.Workload) { w.Threads = 1 }), false) // stopped at once
+	want("after one that was stopped", here, 1)
+	want("with other threads", with(func(w *tunedb.Workload) { w.Threads = 4 }), 1, "run 1 is taken, which is not for what is here but for 2 threads;")
+
+	_, _, theirs, _ := exported(t)
+	add(theirs, with(server), true)
+	add(theirs, with(func(w *tunedb.Workload) { server(w); large(w) }), true)
+	var lines bytes.Buffer
+	if _, err := theirs.Export(g.ctx, &lines); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.Import(g.ctx, &lines); n != 2 || err != nil {
+		t.Fatalf("imported %d, %v", n, err)
+	}
+	want("after another machine's were imported", here, 1,
+		"run 1 is taken; other workloads with a schedule that works: 2; --run N takes another")
+	want("on a third machine", with(func(w *tunedb.Workload) { w.Host = "third" }), 1, "but for the machine mine;")
+
+	add(db, with(large), true) // run 5
+	want("after another size was tuned", here, 1, "that works: 3;")
+	want("at that size", with(large), 5, "run 5 is taken; ")
+	add(db, with(func(w *tunedb.Workload) { large(w); w.Threads = 1 }), true) // run 6
+	want("after that by one thread", with(large), 5, "that works: 4;")
+	want("at that size there", with(func(w *tunedb.Workload) { large(w); w.Target = "x86-avx" }), 5, "but for the target x86;")
 }
 
 // full is a file on a disk that is full.

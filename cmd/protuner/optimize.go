@@ -70,10 +70,7 @@ func (c *optimizeCmd) Run(g *globals) error {
 		return errors.Join(bayes.Serve(g.ctx, study, os.Stdin, os.Stdout), study.Close())
 	}
 	result, err := c.search(g.ctx, study, evaluator, sc)
-	if err := errors.Join(err, study.Close()); err != nil {
-		return err
-	}
-	return c.print(result)
+	return c.print(result, errors.Join(err, study.Close()))
 }
 
 func (c *optimizeCmd) scenario() (*space.Scenario, error) {
@@ -112,10 +109,7 @@ func (c *optimizeCmd) evaluator(sc *space.Scenario) (*programs.Evaluator, error)
 		return nil, badInputf("--parallel is for builds, since commands are timed alone; give the part that may run in parallel with --build")
 	}
 	o := programs.Options{Args: c.Command, Env: c.Env, Stdin: c.Stdin, Limit: c.Limit, BuildLimit: c.BuildLimit,
-		Field: c.Field, FeasibleField: sc.FeasibleField, FeasibleTrue: sc.FeasibleTrue}
-	if o.Field == "" {
-		o.Field = sc.Objective
-	}
+		Field: c.field(sc), FeasibleField: sc.FeasibleField, FeasibleTrue: sc.FeasibleTrue}
 	if c.Build != "" {
 		o.Build = []string{"/bin/sh", "-c", c.Build}
 	}
@@ -125,6 +119,10 @@ func (c *optimizeCmd) evaluator(sc *space.Scenario) (*programs.Evaluator, error)
 	}
 	return e, nil
 }
+
+// field is the member of a JSON result that counts, "" where neither the command line nor
+// the space names one.
+func (c *optimizeCmd) field(sc *space.Scenario) string { return cmp.Or(c.Field, sc.Objective) }
 
 // options are those of the method; what the space says of the search counts where
 // no other method is asked for.
@@ -196,28 +194,35 @@ func (c *optimizeCmd) open(ctx context.Context, sc *space.Scenario) (*bayes.Stud
 	return nil, badInputf("%s: %w", c.DB, err)
 }
 
-// studyName tells searches apart: it goes by the space, the options and the
-// command, so that the same command line goes on where it ended.
+// studyName tells searches apart: it goes by the space, the options, the
+// command and what is read of its results, so that the same command line goes
+// on where it ended. The limits do not count: under another name all that has a
+// value would be measured again for the sake of what timed out.
 func (c *optimizeCmd) studyName(sc *space.Scenario, o bayes.Options) string {
 	name := sc.Name
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(c.Scenario), filepath.Ext(c.Scenario))
 	}
 	dir, _ := os.Getwd() // a folder without a name is one like another
-	text, err := json.Marshal([]any{sc.Space.Fingerprint(), o, dir, c.Command, c.Build, c.Env, c.Stdin, c.Field})
+	parts := []any{sc.Space.Fingerprint(), o, dir, c.Command, c.Build, c.Env, c.Stdin, c.field(sc)}
+	if sc.FeasibleField != "" || sc.FeasibleTrue != "" {
+		parts = append(parts, sc.FeasibleField, sc.FeasibleTrue)
+	}
+	text, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // plain data
 	}
 	return fmt.Sprintf("%s-%x", name, sha256.Sum256(text))[:len(name)+9]
 }
 
+// search runs the study and says what it holds then, also beside an error.
 func (c *optimizeCmd) search(ctx context.Context, study *bayes.Study, e *programs.Evaluator, sc *space.Scenario) (*report.Result, error) {
 	o := bayes.RunOptions{Trials: max(c.Trials, 0), Parallel: c.Parallel}
 	if c.Budget > 0 {
 		o.Deadline = time.Now().Add(c.Budget)
 	}
 	known := study.Trials()
-	r := report.Result{Study: c.Study, Method: c.Method, Objective: cmp.Or(c.Field, sc.Objective)}
+	r := report.Result{Study: c.Study, Method: c.Method, Objective: c.field(sc)}
 	for _, t := range known {
 		if t.Outcome.Status != bayes.Pending {
 			r.Earlier++
@@ -235,21 +240,20 @@ func (c *optimizeCmd) search(ctx context.Context, study *bayes.Study, e *program
 		screen.Note("the space's settings that mean nothing here: %s", strings.Join(sc.Ignored, ", "))
 	}
 	o.OnTrial = screen.Trial
-	var err error
-	if r.Stop, err = bayes.Run(ctx, study, e, o); err != nil {
-		return nil, err
-	}
+	var failed error
+	r.Stop, failed = bayes.Run(ctx, study, e, o)
 	if best, ok := study.Best(); ok {
-		if r.Command, err = e.Command(best); err != nil {
-			return nil, err
-		}
+		var err error
+		r.Command, err = e.Command(best)
+		failed = errors.Join(failed, err)
 	}
-	return report.Collect(study, r)
+	return report.Collect(ctx, study, r), failed
 }
 
-func (c *optimizeCmd) print(r *report.Result) error {
-	var failed error
+// print writes what was found, and says what failed until then or what the result lacks.
+func (c *optimizeCmd) print(r *report.Result, failed error) error {
 	switch {
+	case failed != nil: // which says enough
 	case r.Stop == bayes.Interrupted:
 		failed = tune.ErrInterrupted
 		if r.Store != "" {

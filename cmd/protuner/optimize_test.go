@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/protuner/protuner/bayes"
+	"github.com/protuner/protuner/bayes/space"
 	"github.com/protuner/protuner/internal/bridge/bridgetest"
 )
 
@@ -168,6 +169,56 @@ func TestOptimizeGoesOn(t *testing.T) {
 	o := execute(t, dir, "optimize", "two.json", "--db", "t.db", "--study", other.Study, "--seed", "9", "--", "echo", "1")
 	if o.code != exitUsage || !strings.Contains(o.words, "the stored study is another one") || !strings.Contains(o.words, "name another with --study") {
 		t.Errorf("another seed under one name: code %d, %s", o.code, o.words)
+	}
+}
+
+// TestOptimizeStudyNames: what is read of results makes another study, how it is spelt and
+// how long it may take does not.
+func TestOptimizeStudyNames(t *testing.T) {
+	const (
+		seconds = `"optimization_objectives": ["seconds"], `
+		energy  = `"optimization_objectives": ["energy"], `
+		valid   = `"feasible_output": {"name": "valid", "true_value": "yes"}, `
+	)
+	name := func(c optimizeCmd, settings string) string {
+		sc, err := space.ReadScenario(strings.NewReader(`{` + settings + `"input_parameters": {"a": {"parameter_type": "integer", "values": [1, 3]}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Scenario, c.Command = "s.json", []string{"true"}
+		return c.studyName(sc, bayes.Options{Seed: 1})
+	}
+	first := name(optimizeCmd{}, seconds+valid)
+	for what, c := range map[string]struct {
+		flags    optimizeCmd
+		settings string
+		same     bool
+	}{
+		"nothing":                      {optimizeCmd{}, seconds + valid, true},
+		"another objective":            {optimizeCmd{}, energy + valid, false},
+		"no objective":                 {optimizeCmd{}, valid, false},
+		"another field":                {optimizeCmd{Field: "energy"}, seconds + valid, false},
+		"the objective as field":       {optimizeCmd{Field: "seconds"}, energy + valid, true},
+		"another feasible output":      {optimizeCmd{}, seconds + strings.Replace(valid, `"valid"`, `"correct"`, 1), false},
+		"another value for feasible":   {optimizeCmd{}, seconds + strings.Replace(valid, `"yes"`, `"no"`, 1), false},
+		"nothing says what is working": {optimizeCmd{}, seconds, false},
+		"longer limits":                {optimizeCmd{Limit: time.Hour, BuildLimit: time.Hour}, seconds + valid, true},
+	} {
+		if got := name(c.flags, c.settings); (got == first) != c.same {
+			t.Errorf("%s: %s after %s", what, got, first)
+		}
+	}
+}
+
+// TestOptimizeEndsWithAnError: what was found until then is printed all the same.
+func TestOptimizeEndsWithAnError(t *testing.T) {
+	dir := t.TempDir()
+	// Of reals whose sum is exact none are drawn.
+	const number = `{"parameter_type": "real", "values": [0, 1], "parameter_default": 0.125}`
+	put(t, filepath.Join(dir, "thin.json"), `{"input_parameters": {"x": `+number+`, "y": `+number+`}, "constraints": ["x + y == 0.25"]}`)
+	r, o := optimize(t, dir, exitFailed, "thin.json", "--db", "none", "--method", "uniform", "--", "echo", "{x}")
+	if r.Stop != "failed" || r.Best == nil || r.Best.Value != 0.125 || strings.Join(r.Command, " ") != "echo 0.125" || !strings.Contains(o.words, "no feasible configuration was drawn") {
+		t.Errorf("%s%s", o.out, o.words)
 	}
 }
 

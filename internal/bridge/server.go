@@ -44,6 +44,11 @@ func UnrollRefused(message string) bool {
 	return strings.Contains(message, "unroll for loops over a constant extent")
 }
 
+// BuildStopped tells of a timed_out failure's message whether the candidate was stopped by the
+// limit on compiling and checking it (expire in halide/serve.cpp). Any other was built, and is
+// slow.
+func BuildStopped(message string) bool { return message == "compiling and checking took too long" }
+
 // infra is a failure of ours and not of the candidate's.
 func infra(format string, args ...any) *Failure {
 	return &Failure{Status: "infra_failed", Message: fmt.Sprintf(format, args...)}

@@ -53,9 +53,6 @@ func (d *dispatcher) run(ctx context.Context) error {
 	over := time.NewTimer(max(0, d.t.o.Budget-time.Since(d.t.began)))
 	defer over.Stop()
 	for {
-		if d.t.allWrong() {
-			d.cancel()
-		}
 		for d.wanted() && d.propose() {
 		}
 		if d.running == 0 {
@@ -77,12 +74,13 @@ func (d *dispatcher) run(ctx context.Context) error {
 	}
 }
 
-// wanted holds while there is room and time for another schedule.
+// wanted holds while there is room and time for another schedule. Where all were wrong so far
+// those on their way decide whether the search goes on.
 func (d *dispatcher) wanted() bool {
 	trials := d.t.o.Trials
 	return d.running < d.width() && !d.exhausted && d.work.Err() == nil &&
 		(!d.ended || len(d.t.best) == 0 && d.late < overtime) &&
-		(trials == 0 || d.known+d.t.report.Measured+d.running < trials)
+		(trials == 0 || d.known+d.t.report.Measured+d.running < trials) && !d.t.allWrong()
 }
 
 // propose sends one on its way; false where there is none, or the search was stopped.

@@ -117,7 +117,7 @@ func (t *tuner) leaveOut(ctx context.Context, s schedule.Schedule, err error) bo
 	if status == measure.TimedOut || status == measure.OutOfMemory {
 		return true
 	}
-	if err := t.recorder.Refute(ctx, s.HashString(), status, err.Error()); err != nil {
+	if err := t.recorder.Refute(ctx, s.HashString(), s.String(), status, err.Error()); err != nil {
 		t.events.note("that schedule %s failed could not be stored: %v", s.HashString(), err)
 	}
 	return true
@@ -470,22 +470,28 @@ func (t *tuner) raceBaselines(ctx context.Context, winner *build) error {
 }
 
 // rival is a baseline as a racer, held to the estimated output alone where it is wrong
-// elsewhere. The error is a *bridge.Failure where it takes too long to be raced, or else the
-// lock's.
+// elsewhere and right there. The error is a *bridge.Failure where it cannot be raced, or else
+// the context's or the lock's.
 func (t *tuner) rival(ctx context.Context, lock measure.HostLock, runner string, b build) (measure.Racer, error) {
 	r := t.fresh(runner, b.library)
-	var wrong error
-	if err := lock.With(ctx, func() error { _, wrong = r.Lap(ctx, measure.CheckOnly(t.o.Protocol)); return nil }); err != nil {
+	check := func() error {
+		return lock.With(ctx, func() error {
+			_, err := r.Lap(ctx, measure.CheckOnly(t.o.Protocol))
+			return err
+		})
+	}
+	wrong := check()
+	if wrong == nil {
+		return r, nil
+	}
+	if status, _ := measure.StatusOf(wrong); status != measure.Crashed && status != measure.WrongOutput {
+		return nil, wrong // which says nothing about sizes
+	}
+	r.Fresh.Lenient = true
+	if err := check(); err != nil {
 		return nil, err
 	}
-	f := (*bridge.Failure)(nil)
-	if status, _ := measure.StatusOf(wrong); status == measure.TimedOut && errors.As(wrong, &f) {
-		return nil, f
-	}
-	if wrong != nil {
-		t.report.baseline(b.name).Note = "good for the estimated output only: " + wrong.Error()
-		r.Fresh.Lenient = true
-	}
+	t.report.baseline(b.name).Note = "good for the estimated output only: " + wrong.Error()
 	return r, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,6 +137,85 @@ func TestFirstFailsInTheRace(t *testing.T) {
 	around := fmt.Errorf("the race: %w", &bridge.Failure{Status: measure.InfraFailed.String()})
 	if tu.leaveOut(t.Context(), schedules[0], around) || len(tu.failed) > 0 {
 		t.Errorf("%v counts against the schedule", around)
+	}
+}
+
+// What was made of the winner and never measured is remembered as well where it fails: it is
+// neither raced nor handed out again, unless it failed at a limit.
+func TestFailedVersionsAreNotRacedAgain(t *testing.T) {
+	db, rec := recorder(t, withVersion(1), withVersion(2))
+	tu := &tuner{o: Defaults(), recorder: rec, failed: map[uint64]error{}}
+	slow := &bridge.Failure{Status: measure.TimedOut.String(), Message: "running took too long"}
+	for n, why := range map[int]*bridge.Failure{1: errLate, 2: slow} {
+		if !tu.leaveOut(t.Context(), numbered(n), why) {
+			t.Fatalf("%v does not count", why)
+		}
+		if refuted, err := tu.refuted(t.Context(), numbered(n)); err != nil || !refuted {
+			t.Errorf("%v is forgotten at once, %v", why, err)
+		}
+	}
+	record(t, rec, tunedb.Measurement{Hash: numbered(2).HashString(), Text: numbered(2).String(), Status: measure.TimedOut})
+	w := tunedb.Workload{Algorithm: "a", Generator: "g"}
+	later := &tuner{o: Defaults(), recorder: begin(t, db, w), failed: map[uint64]error{}}
+	later.events.Phase = func(name string) { t.Fatalf("%s begins", name) }
+	order, err := later.specialize(t.Context(), []schedule.Schedule{withVersion(1)})
+	if err != nil || len(order) != 1 || order[0].Hash() != withVersion(1).Hash() {
+		t.Errorf("in the order %v, %v", order, err)
+	}
+	for _, s := range []schedule.Schedule{numbered(2), numbered(3), withVersion(1)} {
+		if refuted, err := later.refuted(t.Context(), s); err != nil || refuted {
+			t.Errorf("%s is not to be raced: %v", s, err)
+		}
+	}
+	if failed, err := db.Failed(t.Context(), w.Key()); err != nil || !failed[numbered(1).HashString()] {
+		t.Errorf("the database has as failed %v, %v", failed, err)
+	}
+}
+
+// A baseline is held to the estimated output alone where it is wrong elsewhere and right there.
+// Anything else that goes wrong is why it is not raced.
+func TestBaselinesOfOneSize(t *testing.T) {
+	const (
+		right   = `{"status":"ok","samples":[1000]}`
+		wrong   = `{"status":"wrong_output","message":"one element"}`
+		crashed = `{"status":"crashed","message":"reads at -13"}`
+		large   = `{"status":"out_of_memory","message":"memory limit reached"}`
+		late    = `{"status":"timed_out","message":"stopped"}`
+		broken  = `{"status":"infra_failed","message":"cannot be loaded"}`
+	)
+	for _, c := range []struct {
+		strict, lenient string // what the runner answers
+		note, failure   string
+	}{
+		{right, broken, "", ""},
+		{wrong, right, "good for the estimated output only: wrong_output: one element", ""},
+		{crashed, right, "good for the estimated output only: crashed: reads at -13", ""},
+		{wrong, wrong, "", "wrong_output: one element"},
+		{crashed, wrong, "", "wrong_output: one element"},
+		{crashed, broken, "", "infra_failed: cannot be loaded"},
+		{large, right, "", "out_of_memory: memory limit reached"},
+		{late, right, "", "timed_out: stopped"},
+		{broken, right, "", "infra_failed: cannot be loaded"},
+	} {
+		// The shell as the runner, of a script in the place of the library.
+		script := filepath.Join(t.TempDir(), "library")
+		text := fmt.Sprintf("case \"$(cat)\" in *'\"lenient\":true'*) echo '%s';; *) echo '%s';; esac\n", c.lenient, c.strict)
+		if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tu := &tuner{o: Defaults(), report: &Report{}, ref: &bridge.Reference{Data: []byte("{}")}}
+		tu.o.Function = "f"
+		r, err := tu.rival(t.Context(), measure.NewHostLock(), "/bin/sh", build{name: adams2019, library: script})
+		if c.failure != "" {
+			if f := (*bridge.Failure)(nil); !errors.As(err, &f) || f.Error() != c.failure {
+				t.Errorf("%s, then %s: %v", c.strict, c.lenient, err)
+			}
+		} else if fresh, ok := r.(measure.InFresh); err != nil || !ok || fresh.Fresh.Lenient != (c.note != "") {
+			t.Errorf("%s, then %s: %+v, %v", c.strict, c.lenient, r, err)
+		}
+		if note := tu.report.baseline(adams2019).Note; note != c.note {
+			t.Errorf("%s, then %s: noted %q", c.strict, c.lenient, note)
+		}
 	}
 }
 

@@ -148,14 +148,20 @@ func (o Options) Validate() error {
 	case o.BaselineLimits.Time < 0 || o.BaselineLimits.Memory < 0:
 		return errors.New("the limits of baselines must not be negative; 0 is for none")
 	}
-	for _, b := range o.Baselines {
+	for i, b := range o.Baselines {
 		if !slices.Contains(schedulers, b) {
 			return fmt.Errorf("there is no baseline %q; choose of %s", b, strings.Join(schedulers, ", "))
 		}
+		if slices.Contains(o.Baselines[:i], b) {
+			return fmt.Errorf("the baseline %q is named twice and can be raced once; leave one out", b)
+		}
 	}
-	for _, s := range o.Seeds {
+	for i, s := range o.Seeds {
 		if s != earlier && !slices.Contains(schedulers, s) {
 			return fmt.Errorf("there is no seed %q; choose of %s, %s, or none", s, strings.Join(schedulers, ", "), earlier)
+		}
+		if slices.Contains(o.Seeds[:i], s) {
+			return fmt.Errorf("the seed %q is named twice and can be begun with once; leave one out", s)
 		}
 	}
 	return o.Protocol.Validate()

@@ -225,7 +225,7 @@ func (t *tuner) observe(strategy search.Strategy, c search.Candidate, m tunedb.M
 	}
 	return t.learn(strategy, search.Outcome{
 		Candidate: c, OK: m.Status == measure.OK, Seconds: m.Best.Seconds(),
-		Late: m.Status == measure.TimedOut && m.Lower == 0, // which is known once it was built
+		Late: m.Status == measure.TimedOut && m.Lower == 0, // which is known once it was checked
 	})
 }
 
@@ -264,7 +264,7 @@ func (t *tuner) take(ctx context.Context, strategy search.Strategy, m measured) 
 		Samples: r.Samples, Best: r.Best(), Lower: r.Lower, Link: r.Link, Check: r.Check, Time: r.Time, Taken: time.Now(),
 		Trace: m.candidate.Decisions(),
 	}
-	if r.Status == measure.TimedOut && r.Lower == 0 {
+	if r.Status == measure.TimedOut && bridge.BuildStopped(r.Message) {
 		row.BuildLimit = t.mostBuild()
 		t.tallyOf(m.candidate).late.Add(1)
 	}

@@ -20,7 +20,8 @@ func (t *tuner) specializes() bool { return t.o.Specialize && !t.o.Unmeasured }
 
 // specialize races the first of the schedules with and without a version for the
 // estimated sizes. Where that is faster, clearly, and right, at those sizes and at others,
-// the one that has it goes first, and the report says by how much.
+// the one that has it goes first, and the report says by how much. One that was found not to
+// work is not raced again.
 func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]schedule.Schedule, error) {
 	if len(order) == 0 {
 		return nil, nil // none could be built in time
@@ -33,6 +34,9 @@ func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]sc
 			return order, nil
 		}
 		plain, special = 0, 1
+	}
+	if refuted, err := t.refuted(ctx, other); err != nil || refuted {
+		return order, err
 	}
 	t.events.phase("specializing")
 	o := measure.DefaultRaceOptions()
@@ -56,6 +60,16 @@ func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]sc
 		return order, nil
 	}
 	return slices.Insert(slices.Clone(order), 0, other), nil
+}
+
+// refuted holds for a schedule that failed in this run after it was screened, or in whatever
+// way in an earlier one, unless at a limit, which may be another now.
+func (t *tuner) refuted(ctx context.Context, s schedule.Schedule) (bool, error) {
+	if t.failed[s.Hash()] != nil {
+		return true, nil
+	}
+	status, err := t.recorder.Status(ctx, s.HashString())
+	return status == measure.BuildFailed || status == measure.Crashed || status == measure.WrongOutput, err
 }
 
 // sayInputs writes where the inputs lie into what is known of the pipeline: they are the

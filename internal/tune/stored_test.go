@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
 	"github.com/protuner/protuner/internal/pipeline/pipelinetest"
 	"github.com/protuner/protuner/internal/space"
@@ -77,31 +78,75 @@ func TestWhatIsHandedOut(t *testing.T) {
 	}
 }
 
-// What the space cannot say is passed over, and so is what ran on another target.
+// What the space cannot say is passed over, and so is what was timed otherwise than it would be
+// here: only inputs, and what counts as working, may be others.
 func TestFastestThatTheSpaceCanSay(t *testing.T) {
-	sp := spacetest.New(t, pipelinetest.Described(t, "harris.h21"), space.Defaults(2))
-	p, state := sp.Pipeline(), drawn(sp, 1)
+	p := pipelinetest.Described(t, "harris.h21")
+	sp := spacetest.New(t, p, space.Defaults(2))
+	state := drawn(sp, 1)
 	db := database(t)
-	on := func(target string) tunedb.Workload {
-		return tunedb.Workload{Algorithm: p.Algorithm, Target: target, Generator: "harris"}
+	gen := &bridge.Generator{
+		Name: "harris", Params: []bridge.Param{{Name: "width", Value: "512"}},
+		Toolchain: &bridge.Toolchain{Halide: &bridge.Halide{Version: "21.0.0"}},
 	}
-	here := begin(t, db, on(p.Target))
-	for _, m := range []tunedb.Measurement{
-		{Hash: "foreign", Text: "nobody.compute_root()\n", Best: time.Millisecond},
-		{Hash: state.Schedule().HashString(), Text: state.Schedule().String(), Trace: sp.FormatTrace(state.Trace()), Best: 2 * time.Millisecond},
+	here, err := Here(gen, sp.Pipeline(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := workload(Options{Threads: 2, Protocol: measure.Protocol{IntegerEvery: 1}}, gen, p, []bridge.Input{{Name: "input", Fill: "random:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := tunedb.Measurement{Hash: state.Schedule().HashString(), Text: state.Schedule().String(), Trace: sp.FormatTrace(state.Trace()), Status: measure.OK}
+	for what, change := range map[string]func(*tunedb.Workload){
+		"parameters": func(w *tunedb.Workload) { w.Params = []string{"width=4096"} },
+		"sizes":      func(w *tunedb.Workload) { w.Estimates = []string{"output [{0 4095 false}]"} },
+		"host":       func(w *tunedb.Workload) { w.Host = "server" },
+		"threads":    func(w *tunedb.Workload) { w.Threads = 1 },
+		"target":     func(w *tunedb.Workload) { w.Target = "another" },
+		"Halide":     func(w *tunedb.Workload) { w.Halide = "19.0.0" },
 	} {
-		m.Status = measure.OK
-		record(t, here, m)
-		if m.Trace != "" {
-			continue
-		}
-		if got, err := FastestSaid(t.Context(), db, "harris", sp); err != nil || got != nil {
-			t.Fatalf("of another pipeline's Funcs alone: %+v, %v", got, err)
+		other := work
+		change(&other)
+		said.Best = time.Microsecond
+		record(t, begin(t, db, other), said)
+		if got, err := FastestSaid(t.Context(), db, here, sp); err != nil || got != nil {
+			t.Errorf("timed with other %s: %+v, %v", what, got, err)
 		}
 	}
-	begin(t, db, on("another"))
-	got, err := FastestSaid(t.Context(), db, "harris", sp)
-	if err != nil || got == nil || got.State.Schedule().Hash() != state.Schedule().Hash() || got.Best != 2*time.Millisecond || got.Run != here.RunID() {
+	r := begin(t, db, work)
+	record(t, r, tunedb.Measurement{Hash: "foreign", Text: "nobody.compute_root()\n", Status: measure.OK, Best: time.Millisecond})
+	if got, err := FastestSaid(t.Context(), db, here, sp); err != nil || got != nil {
+		t.Fatalf("of another pipeline's Funcs alone: %+v, %v", got, err)
+	}
+	said.Best = 2 * time.Millisecond
+	record(t, r, said)
+	got, err := FastestSaid(t.Context(), db, here, sp)
+	if err != nil || got == nil || got.State.Schedule().Hash() != state.Schedule().Hash() || got.Best != said.Best || got.Run != r.RunID() {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// A schedule that only the model was asked about can be handed out, too.
+func TestSourcesThatNothingMeasured(t *testing.T) {
+	db, r := recorder(t)
+	here := tunedb.Workload{Algorithm: "a", Generator: "g"}
+	sources := func() (working, idle int) {
+		t.Helper()
+		w, i, err := Sources(t.Context(), db, here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(w), len(i)
+	}
+	begin(t, db, tunedb.Workload{Algorithm: "b", Generator: "g"})
+	if working, idle := sources(); working != 0 || idle != 1 {
+		t.Errorf("%d work and %d do not before there is a report", working, idle)
+	}
+	if err := r.End(t.Context(), Report{Hash: "predicted", Schedule: "predicted.compute_root()\n"}); err != nil {
+		t.Fatal(err)
+	}
+	if working, idle := sources(); working != 1 || idle != 0 {
+		t.Errorf("%d work and %d do not with one that the model found", working, idle)
 	}
 }

@@ -257,13 +257,13 @@ func (t *tuner) find(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) e
 	}
 }
 
-// errAllWrong says that the first manyWrong schedules were all wrong, and that inputs can be
-// had that leave integers room.
+// errAllWrong says that the first manyWrong schedules, and those on their way by then, were all
+// wrong, and that inputs can be had that leave integers room.
 var errAllWrong = errors.New("all are wrong")
 
 const manyWrong = 6
 
-// allWrong holds for the same.
+// allWrong holds where that is so of all that came back.
 func (t *tuner) allWrong() bool {
 	if len(t.best) > 0 || t.wrong < manyWrong {
 		return false

@@ -42,6 +42,8 @@ func TestOptionsAreValidated(t *testing.T) {
 		"limits of schedules":     func(o *Options) { o.CandidateBuild = 0 },
 		`no seed "adam"`:          func(o *Options) { o.Seeds = []string{"adam"} },
 		`no baseline "adam"`:      func(o *Options) { o.Baselines = []string{Own, "adam"} },
+		`baseline "own" is named`: func(o *Options) { o.Baselines = []string{Own, adams2019, Own} },
+		`seed "earlier" is named`: func(o *Options) { o.Seeds = []string{earlier, Own, earlier} },
 		"evolve does not ask it":  func(o *Options) { o.Search, o.Unmeasured = "evolve", true },
 		"a tolerance is negative": func(o *Options) { o.Protocol.IntegerEvery = -1 },
 	} {
@@ -186,15 +188,17 @@ func TestPartsEndWithTheContext(t *testing.T) {
 	}
 }
 
+// withVersion is the same with a version for the estimated sizes.
+func withVersion(n int) schedule.Schedule {
+	version := schedule.Directive{Op: schedule.Specialize, Func: "f", Vars: []string{"x"}, Ints: []int64{0, int64(n), 0}}
+	return schedule.Schedule{Directives: append(numbered(n).Directives, version)}
+}
+
 // A winner that got or lost its version for the estimated sizes is said to be what was
 // measured the other way; one that was measured itself is that.
 func TestWinnersAreKnownWithAndWithoutVersions(t *testing.T) {
-	special := func(n int) schedule.Schedule {
-		version := schedule.Directive{Op: schedule.Specialize, Func: "f", Vars: []string{"x"}, Ints: []int64{0, int64(n), 0}}
-		return schedule.Schedule{Directives: append(numbered(n).Directives, version)}
-	}
 	tuner := &tuner{o: valid(), report: &Report{}}
-	for i, s := range []schedule.Schedule{special(1), numbered(2), numbered(1)} {
+	for i, s := range []schedule.Schedule{withVersion(1), numbered(2), numbered(1)} {
 		o := search.Outcome{Candidate: search.Candidate{Schedule: s, Hash: s.Hash()}, OK: true, Seconds: float64(i + 1)}
 		if err := tuner.learn(deaf{}, o); err != nil {
 			t.Fatal(err)
@@ -203,7 +207,7 @@ func TestWinnersAreKnownWithAndWithoutVersions(t *testing.T) {
 	for _, c := range []struct {
 		s       schedule.Schedule
 		seconds float64
-	}{{special(1), 1}, {numbered(1), 3}, {numbered(2), 2}, {special(2), 2}, {numbered(3), 0}} {
+	}{{withVersion(1), 1}, {numbered(1), 3}, {numbered(2), 2}, {withVersion(2), 2}, {numbered(3), 0}} {
 		if r, ok := tuner.foundAs(c.s); ok != (c.seconds > 0) || r.seconds != c.seconds {
 			t.Errorf("%s was found with %v s, want %v", c.s, r.seconds, c.seconds)
 		}
@@ -327,7 +331,7 @@ func TestBuildsAreBoundedByOthers(t *testing.T) {
 }
 
 // What timed out while it was built is tried again where builds may take much longer, and only
-// then.
+// then; what was built and is slow never is.
 func TestLateBuildsAreTriedAgain(t *testing.T) {
 	db := database(t)
 	begun := func(budget time.Duration) *tuner {
@@ -335,17 +339,56 @@ func TestLateBuildsAreTriedAgain(t *testing.T) {
 		u.o.Budget, u.o.CandidateBuild = budget, time.Minute
 		return u
 	}
-	u := begun(160 * time.Second) // 20 s at most
-	for i, r := range []measure.Result{{Status: measure.TimedOut}, {Status: measure.TimedOut, Lower: time.Second}, {Status: measure.Crashed}} {
-		s := numbered(i + 1)
+	take := func(u *tuner, n int, r measure.Result) {
+		t.Helper()
+		s := numbered(n)
 		if err := u.take(t.Context(), deaf{}, measured{search.Candidate{Schedule: s, Hash: s.Hash()}, r, nil}); err != nil {
 			t.Fatal(err)
 		}
 		u.notice(time.Second) // whatever others take
 	}
-	for budget, want := range map[time.Duration]int{160 * time.Second: 3, 300 * time.Second: 3, 320 * time.Second: 2} {
+	known := func(budget time.Duration, want int) {
+		t.Helper()
 		if past, err := begun(budget).known(t.Context()); err != nil || len(past) != want {
 			t.Errorf("with %v %d are known, not %d; %v", budget, len(past), want, err)
+		}
+	}
+	late := measure.Result{Status: measure.TimedOut, Message: "compiling and checking took too long"}
+	slow := measure.Result{Status: measure.TimedOut, Message: "one execution used more processor time than a candidate worth timing"}
+	u := begun(160 * time.Second) // 20 s at most
+	for i, r := range []measure.Result{late, {Status: measure.TimedOut, Lower: time.Second}, slow, {Status: measure.Crashed}} {
+		take(u, i+1, r)
+	}
+	if n := u.others.late.Load(); n != 1 {
+		t.Errorf("%d took too long to build", n)
+	}
+	known(160*time.Second, 4)
+	known(300*time.Second, 4)
+	known(320*time.Second, 3)
+	take(begun(320*time.Second), 1, slow) // 40 s at most
+	known(time.Hour, 4)
+}
+
+// The fork server says in other words that a build took too long than that a schedule which was
+// built is slow.
+func TestBuildsThatWereStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles with a real Halide")
+	}
+	u := served(t, bridge.Options{Path: "../../apps/harris/harris_generator.cpp"})
+	plain, err := measure.PlainSchedules(u.pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hopeless := u.o.Protocol.Check(0, u.o.Threads)
+	hopeless.Hopeless = 1 // a nanosecond of processor time
+	for _, c := range []struct {
+		request bridge.BuildRequest
+		stopped bool
+	}{{bridge.BuildRequest{Schedule: plain[0], Limit: 1}, true}, {bridge.BuildRequest{Schedule: plain[0], Check: hopeless}, false}} {
+		_, err := u.server.Build(t.Context(), c.request)
+		if status, message := measure.StatusOf(err); status != measure.TimedOut || bridge.BuildStopped(message) != c.stopped {
+			t.Errorf("within %v: %v", c.request.Limit, err)
 		}
 	}
 }

@@ -77,7 +77,8 @@ func (db *DB) Export(ctx context.Context, w io.Writer) (n int, err error) {
 }
 
 // Import takes in what Export wrote, all of it or, where a line cannot be read,
-// none. What was measured under a key before stays as Record has it.
+// none. What was measured under a key before stays as Record has it. Each workload of which
+// something is taken in gets a run, which is Imported.
 func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
 	// Read to its end before the transaction, during which a slow sender would lock others out.
 	spool, err := os.CreateTemp("", "protuner-import-")
@@ -128,12 +129,30 @@ func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
 			}
 			n++
 		}
-		return lines.Err()
+		if err := lines.Err(); err != nil {
+			return err
+		}
+		for _, t := range runs {
+			_, err := tx.ExecContext(ctx, `DELETE FROM runs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM measurements WHERE workload = ? AND run = ?)`,
+				t.run, t.workload, t.run)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
 	return n, nil
+}
+
+// Imported says whether a run is what Import took in, and no search.
+func (r Run) Imported() bool {
+	var m struct {
+		Imported bool `json:"imported"`
+	}
+	return json.Unmarshal(r.Manifest, &m) == nil && m.Imported
 }
 
 func decodeLine(text []byte) (line, error) {

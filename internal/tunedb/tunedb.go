@@ -287,7 +287,8 @@ func (db *DB) tx(ctx context.Context, f func(*sql.Tx) error) error {
 // Record stores a measurement. Where the schedule was measured under this key
 // before, by this or another process, what is there stays, unless that was a
 // failure of the infrastructure, or timed out while it was built, in a run that had less
-// time for that, or ran out of memory, in one that had less of it or if it does not now.
+// time for that or if it does not now, or ran out of memory, in one that had less of it or if
+// it does not now.
 func (r *Recorder) Record(ctx context.Context, m Measurement) error {
 	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, m) })
 }
@@ -314,7 +315,7 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 			taken = excluded.taken
 		WHERE measurements.status = 'infra_failed'
 			OR measurements.build_limit_ns > 0 AND excluded.status <> 'infra_failed'
-				AND (excluded.status <> 'timed_out' OR excluded.build_limit_ns > measurements.build_limit_ns)
+				AND (excluded.build_limit_ns = 0 OR excluded.build_limit_ns > measurements.build_limit_ns)
 			OR measurements.status = 'out_of_memory' AND excluded.status <> 'infra_failed'
 				AND (excluded.status <> 'out_of_memory' OR excluded.memory_limit > measurements.memory_limit)`,
 		workload, schedule, run, m.Origin, m.Trace, m.Status, m.Message, best, string(samples),
@@ -322,13 +323,33 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 	return err
 }
 
-// Refute says of a schedule that worked when it was measured why it did not since: status
-// and message are those it failed with, and its time no longer counts. It is not measured
-// again.
-func (r *Recorder) Refute(ctx context.Context, hash string, status measure.Status, message string) error {
-	_, err := r.db.sql.ExecContext(ctx, `UPDATE measurements SET status = ?, message = ?, best_ns = NULL WHERE workload = ?
-		AND status = 'ok' AND schedule = (SELECT id FROM schedules WHERE algorithm = ? AND hash = ?)`, status, message, r.id, r.w.Algorithm, hash)
-	return r.db.explain(err)
+// Refute says of a schedule why it does not work, whatever it did when it was measured, if it
+// was: status and message are those it failed with since, and its time no longer counts. It is
+// not measured again.
+func (r *Recorder) Refute(ctx context.Context, hash, text string, status measure.Status, message string) error {
+	return r.db.tx(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE measurements SET status = ?, message = ?, best_ns = NULL, build_limit_ns = 0, memory_limit = 0
+			WHERE workload = ? AND schedule = (SELECT id FROM schedules WHERE algorithm = ? AND hash = ?)`, status, message, r.id, r.w.Algorithm, hash)
+		if err != nil {
+			return err
+		}
+		if changed, err := done.RowsAffected(); err != nil || changed > 0 {
+			return err
+		}
+		return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, Measurement{Hash: hash, Text: text, Status: status, Message: message, Taken: time.Now()})
+	})
+}
+
+// Status is how a schedule's measurement under this key ended, or what it failed with since;
+// Invalid where there is none.
+func (r *Recorder) Status(ctx context.Context, hash string) (measure.Status, error) {
+	var status measure.Status
+	err := r.db.sql.QueryRowContext(ctx, `SELECT m.status FROM measurements m JOIN schedules s ON s.id = m.schedule
+		WHERE m.workload = ? AND s.algorithm = ? AND s.hash = ?`, r.id, r.w.Algorithm, hash).Scan(&status)
+	if errors.Is(err, sql.ErrNoRows) {
+		return measure.Invalid, nil
+	}
+	return status, r.db.explain(err)
 }
 
 // End marks the run as ended and stores its report; nil where there is none.

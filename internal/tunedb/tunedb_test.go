@@ -187,7 +187,8 @@ func recordAll(t *testing.T, steps []step) {
 	}
 }
 
-// What timed out while it was built may be measured again with more time, and with nothing else.
+// What timed out while it was built may be measured again with more time, and with nothing else;
+// where it is slow then, that stands.
 func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
 	late := func(limit time.Duration) Measurement {
 		m := measurement(1, measure.TimedOut)
@@ -196,8 +197,13 @@ func TestBuildsThatTimedOutAreMeasuredAgain(t *testing.T) {
 	}
 	recordAll(t, []step{
 		{late(time.Second), measure.TimedOut, time.Second, 0}, {late(3 * time.Second), measure.TimedOut, 3 * time.Second, 0}, {late(2 * time.Second), measure.TimedOut, 3 * time.Second, 0},
-		{measurement(1, measure.TimedOut), measure.TimedOut, 3 * time.Second, 0}, {measurement(1, measure.InfraFailed), measure.TimedOut, 3 * time.Second, 0},
+		{measurement(1, measure.InfraFailed), measure.TimedOut, 3 * time.Second, 0},
 		{measurement(1, measure.OK), measure.OK, 0, 0}, {late(time.Hour), measure.OK, 0, 0},
+	})
+	slow := measurement(1, measure.TimedOut)
+	recordAll(t, []step{
+		{late(time.Second), measure.TimedOut, time.Second, 0}, {slow, measure.TimedOut, 0, 0},
+		{late(time.Hour), measure.TimedOut, 0, 0}, {measurement(1, measure.OK), measure.TimedOut, 0, 0},
 	})
 }
 
@@ -212,6 +218,49 @@ func TestWhatRanOutOfMemoryIsMeasuredAgain(t *testing.T) {
 		{large(0), measure.OutOfMemory, 0, 0}, {large(4), measure.OutOfMemory, 0, 4}, {large(2), measure.OutOfMemory, 0, 4}, {large(9), measure.OutOfMemory, 0, 9},
 		{measurement(1, measure.InfraFailed), measure.OutOfMemory, 0, 9}, {measurement(1, measure.Crashed), measure.Crashed, 0, 0}, {large(99), measure.Crashed, 0, 0},
 	})
+}
+
+// What a schedule failed with after it was measured stands, also where it never was.
+func TestRefutedSchedulesStayRefuted(t *testing.T) {
+	late, large := measurement(1, measure.TimedOut), measurement(1, measure.OutOfMemory)
+	late.BuildLimit, large.MemoryLimit = time.Second, 4
+	for name, before := range map[string][]Measurement{
+		"never measured":               nil,
+		"it worked":                    {measurement(1, measure.OK)},
+		"timed out while it was built": {late},
+		"ran out of memory":            {large},
+		"the machine failed":           {measurement(1, measure.InfraFailed)},
+	} {
+		db := fresh(t)
+		r := begin(t, db, workload("a1"))
+		for _, m := range append(before, measurement(2, measure.OK)) {
+			record(t, r, m)
+		}
+		m := measurement(1, measure.OK)
+		if err := r.Refute(t.Context(), m.Hash, m.Text, measure.WrongOutput, "one element"); err != nil {
+			t.Fatal(err)
+		}
+		record(t, r, m)
+		all := known(t, r)
+		at := slices.IndexFunc(all, func(k Measurement) bool { return k.Hash == m.Hash })
+		if len(all) != 2 || at < 0 {
+			t.Fatalf("%s: known %+v", name, all)
+		}
+		if got := all[at]; got.Status != measure.WrongOutput || got.Message != "one element" || got.Text != m.Text || got.Best != 0 || got.BuildLimit != 0 || got.MemoryLimit != 0 {
+			t.Errorf("%s: stored as %+v", name, got)
+		}
+		if top, err := db.Fastest(t.Context(), workload("a1").Key(), 0); err != nil || len(top) != 1 || top[0].Hash == m.Hash {
+			t.Errorf("%s: the fastest are %+v, %v", name, top, err)
+		}
+		if failed, err := db.Failed(t.Context(), workload("a1").Key()); err != nil || !failed[m.Hash] {
+			t.Errorf("%s: failed are %v, %v", name, failed, err)
+		}
+		for hash, want := range map[string]measure.Status{m.Hash: measure.WrongOutput, measurement(2, measure.OK).Hash: measure.OK, "nobody's": measure.Invalid} {
+			if got, err := r.Status(t.Context(), hash); err != nil || got != want {
+				t.Errorf("%s: schedule %s is %v, %v; want %v", name, hash, got, err, want)
+			}
+		}
+	}
 }
 
 func TestCountsFastestAndRuns(t *testing.T) {
