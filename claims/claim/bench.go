@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ func Bench(ctx context.Context, o bench.Options, profile, dir string) (*bench.St
 	if dir == "" {
 		o.Out = TempDir()
 	}
+	_, unknown := o.Known()
+	Fail(errors.Join(unknown...)) // before hours are spent on the rest
 	Fail(bench.Run(ctx, o, profile, "go run ./claims/"+strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " "), report.BenchEvents(os.Stderr)))
 	b, err := bench.Load(ctx, o.Out)
 	Fail(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func (c *exportCmd) find(g *globals, db *tunedb.DB, here tunedb.Workload) (*tune
 	case err != nil:
 		return nil, err
 	case len(working) > 0:
-		if text := told(working, here); text != "" {
+		if text := told(working, here, c.DB); text != "" {
 			fmt.Fprintln(os.Stderr, text)
 		}
 		return &working[0], nil
@@ -132,7 +133,7 @@ func (c *exportCmd) named(g *globals, db *tunedb.DB, algorithm string) (*tunedb.
 
 // told says of the first of these runs, which is taken, what it is of, where that is not what is
 // here or others could be taken as well; else nothing.
-func told(working []tunedb.Run, here tunedb.Workload) string {
+func told(working []tunedb.Run, here tunedb.Workload, db string) string {
 	w := working[0].Workload
 	var other []string
 	for _, c := range []struct {
@@ -141,7 +142,7 @@ func told(working []tunedb.Run, here tunedb.Workload) string {
 	}{
 		{"the machine " + w.Host, w.Host == here.Host},
 		{"the target " + w.Target, w.Target == here.Target},
-		{"parameters " + strings.Join(w.Params, " "), slices.Equal(w.Params, here.Params)},
+		{"parameters " + cmp.Or(strings.Join(w.Params, " "), "by default"), slices.Equal(w.Params, here.Params)},
 		{"other sizes", slices.Equal(w.Estimates, here.Estimates)},
 		{fmt.Sprintf("%d threads", w.Threads), w.Threads == here.Threads},
 	} {
@@ -159,7 +160,7 @@ func told(working []tunedb.Run, here tunedb.Workload) string {
 	if n := len(working) - 1; n > 0 {
 		text += fmt.Sprintf("; other workloads with a schedule that works: %d", n)
 	}
-	return text + fmt.Sprintf("; --run N takes another, `protuner show %s --json` lists all with what they are for", w.Generator)
+	return text + fmt.Sprintf("; --run N takes another, `protuner show %s --db %s --json` lists all with what they are for", w.Generator, db)
 }
 
 func (c *exportCmd) render(m tunedb.Measurement, pipe *pipeline.Pipeline, run *tunedb.Run, name string) (string, error) {

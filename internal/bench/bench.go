@@ -132,9 +132,9 @@ func (o Options) repeats(m method) int {
 	return 1
 }
 
-// known drops applications and methods that there are none of, or that cannot be read, and
+// Known drops applications and methods that there are none of, or that cannot be read, and
 // says why of each.
-func (o Options) known() (Options, []error) {
+func (o Options) Known() (Options, []error) {
 	var out []error
 	there := func(names []string, find func(name string) error) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -265,12 +265,14 @@ func (e *UsageError) Unwrap() error { return e.error }
 // besides that there are none of.
 type LeftOut struct{ Why []error }
 
-func (e *LeftOut) Error() string {
-	var why []string
-	for _, err := range e.Why {
-		why = append(why, err.Error())
+func (e *LeftOut) Error() string { return oneLine(e.Why) + "; the rest of the run is there" }
+
+func oneLine(errs []error) string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Error())
 	}
-	return strings.Join(why, "; ") + "; the rest of the run is there"
+	return strings.Join(out, "; ")
 }
 
 // Events tell how a run goes. Any may be nil; calls do not overlap.

@@ -51,7 +51,7 @@ func TestTheUnknownIsLeftOut(t *testing.T) {
 	o := valid()
 	o.Apps = []string{"all", "tiny_blur", "gold", "tiny_layer"}
 	o.Methods = []string{"alchemy", "expert", "protuner:gold", "expert", "protuner:mcts_cost+real_30s_reruns"}
-	known, unknown := o.known()
+	known, unknown := o.Known()
 	if !slices.Equal(known.Apps, []string{"all", "tiny_blur", "tiny_layer"}) || !slices.Equal(known.Methods, []string{"expert", "expert"}) {
 		t.Errorf("known are %q and %q", known.Apps, known.Methods)
 	}
@@ -188,6 +188,9 @@ func TestProfilesAreValid(t *testing.T) {
 		o.AppsDir = "../../apps"
 		if _, err := o.expand(); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if _, unknown := o.Known(); len(unknown) > 0 {
+			t.Errorf("%s: %v", name, unknown)
 		}
 	}
 	if _, err := FindProfile("fig6"); err == nil || !strings.Contains(err.Error(), "choose of adams-ablations, adams8, fig4") {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/protuner/protuner/internal/bridge"
 	"github.com/protuner/protuner/internal/measure"
@@ -71,6 +72,21 @@ func TestWrongOutputsAreNotRaced(t *testing.T) {
 	}
 	if len(races) != 1 || len(races[0].Lanes) != 1 || races[0].Lanes[0].Method != "random" || len(races[0].Lanes[0].Laps) != 1 {
 		t.Errorf("races: %+v", races)
+	}
+}
+
+// What disturbed rounds timed is kept apart from what counts.
+func TestDisturbedRoundsAreKept(t *testing.T) {
+	_, s, _ := built(t)
+	of := func(method string) tunedb.BenchEntry {
+		return tunedb.BenchEntry{App: s.part.app, Method: method, Repeat: 1}
+	}
+	row := raceRow(s, []tunedb.BenchEntry{of("expert"), of("random")}, &measure.Race{
+		Lanes:    []measure.Lane{{Laps: []time.Duration{1}, Disturbed: []time.Duration{3}}, {Laps: []time.Duration{2}, Disturbed: []time.Duration{4}}},
+		Sentinel: []time.Duration{1}, Disturbed: []time.Duration{5}, Rounds: 1, Thrown: 1,
+	})
+	if !slices.Equal(row.Disturbed, []time.Duration{5}) || !slices.Equal(row.Lanes[1].Disturbed, []time.Duration{4}) || !slices.Equal(row.Lanes[1].Laps, []time.Duration{2}) {
+		t.Errorf("stored: %+v", row)
 	}
 }
 

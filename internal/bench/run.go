@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,9 +72,9 @@ func Run(ctx context.Context, o Options, profile, command string, events Events)
 	if err := o.Validate(); err != nil {
 		return &UsageError{err}
 	}
-	o, unknown := o.known()
+	o, unknown := o.Known()
 	if len(o.Apps) == 0 || len(o.Methods) == 0 {
-		return &UsageError{unknown[0]}
+		return &UsageError{errors.New(oneLine(unknown))}
 	}
 	ps, methods, manifest, err := o.plan(profile, command)
 	if err != nil {

@@ -94,7 +94,11 @@ func (j *job) tryMany(ctx context.Context, most int, propose func(n int) trial, 
 	if err := moveFiles(best.dir, j.dir); err != nil {
 		return nil, err
 	}
-	return &made{measured: timed}, os.RemoveAll(folder)
+	m := &made{measured: timed}
+	if n < most {
+		m.short("%d of %d samples were begun in %v", n, most, j.budget)
+	}
+	return m, os.RemoveAll(folder)
 }
 
 // cutOff says that a trial did not end in time, which is all that the budget's end comes to:

@@ -163,7 +163,7 @@ func (t *tuner) rootTimer(ctx context.Context) (*RootTimer, error) {
 			screener.SetBest(m.Best)
 		}
 	}
-	known := len(t.rebuilt(past))
+	known := trials(t.rebuilt(past))
 	if t.o.Trials > 0 {
 		c.Most = max(0, t.o.Trials-known)
 	}

@@ -63,7 +63,7 @@ func (d *dispatcher) run(ctx context.Context) error {
 			d.ended = true
 			if len(d.t.best) > 0 {
 				d.cancel()
-			} else {
+			} else if !d.t.allWrong() {
 				d.t.events.note("the budget is over and nothing has been measured yet; going on until something works")
 			}
 		case m := <-d.results:
@@ -75,12 +75,12 @@ func (d *dispatcher) run(ctx context.Context) error {
 }
 
 // wanted holds while there is room and time for another schedule. Where all were wrong so far
-// those on their way decide whether the search goes on.
+// those on their way decide whether the search goes on (undecided).
 func (d *dispatcher) wanted() bool {
 	trials := d.t.o.Trials
 	return d.running < d.width() && !d.exhausted && d.work.Err() == nil &&
 		(!d.ended || len(d.t.best) == 0 && d.late < overtime) &&
-		(trials == 0 || d.known+d.t.report.Measured+d.running < trials) && !d.t.allWrong()
+		(trials == 0 || d.known+d.t.report.Measured+d.running < trials) && d.t.undecided(d.running, d.width())
 }
 
 // propose sends one on its way; false where there is none, or the search was stopped.

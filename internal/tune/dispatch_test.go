@@ -41,7 +41,8 @@ func (l *listed) Propose(_ context.Context, n int) ([]search.Candidate, error) {
 }
 
 // Where the first were all wrong those on their way decide: if one of them is right the search
-// goes on with what it has left, and otherwise nothing more is proposed.
+// goes on with what it has left, and otherwise nothing more is proposed. A run that goes on from
+// where they were on their way tries them again.
 func TestThoseOnTheirWayDecide(t *testing.T) {
 	const onTheirWay, more = manyWrong + 1, 5
 	wrong, right := measure.Result{Status: measure.WrongOutput}, measure.Result{Status: measure.OK, Samples: []time.Duration{time.Millisecond}}
@@ -49,7 +50,8 @@ func TestThoseOnTheirWayDecide(t *testing.T) {
 		last     measure.Result
 		measured int
 		allWrong bool
-	}{{right, onTheirWay + more, false}, {wrong, onTheirWay, true}} {
+		recalled int // of the wrong ones, by a run that goes on
+	}{{right, onTheirWay + more, false, 0}, {wrong, onTheirWay, true, 0}, {right, onTheirWay - manyWrong + more, false, manyWrong}} {
 		_, rec := recorder(t)
 		u := &tuner{o: valid(), recorder: rec, report: &Report{Failures: map[measure.Status]int{}}, began: time.Now()}
 		u.o.Threads = 1
@@ -58,22 +60,27 @@ func TestThoseOnTheirWayDecide(t *testing.T) {
 		work, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		strategy := &listed{}
-		for i := range onTheirWay + more {
+		u.wrong = c.recalled
+		coming := onTheirWay // and what is known by now is not
+		if c.recalled > 0 {
+			coming = 0
+		}
+		for i := range onTheirWay - c.recalled + more {
 			s := numbered(i + 1)
 			strategy.left = append(strategy.left, search.Candidate{Schedule: s, Hash: s.Hash()})
 		}
 		d := &dispatcher{
 			t: u, strategy: strategy, screener: measure.NewScreener(allWork{}, allWork{}, u.o.Protocol, 0), work: work, cancel: cancel,
-			results: make(chan measured, onTheirWay), running: onTheirWay,
+			results: make(chan measured, onTheirWay), running: coming,
 		}
-		for i, s := range strategy.left[:onTheirWay] {
+		for i, s := range strategy.left[:coming] {
 			m := measured{s, wrong, nil}
 			if i == onTheirWay-1 {
 				m.result = c.last
 			}
 			d.results <- m
 		}
-		strategy.left = strategy.left[onTheirWay:]
+		strategy.left = strategy.left[coming:]
 		if err := d.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

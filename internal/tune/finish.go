@@ -481,10 +481,15 @@ func (t *tuner) rival(ctx context.Context, lock measure.HostLock, runner string,
 		})
 	}
 	wrong := check()
+	status, _ := measure.StatusOf(wrong)
+	if status == measure.InfraFailed && ctx.Err() == nil {
+		wrong = check() // which was the machine's fault, and is not the baseline's
+		status, _ = measure.StatusOf(wrong)
+	}
 	if wrong == nil {
 		return r, nil
 	}
-	if status, _ := measure.StatusOf(wrong); status != measure.Crashed && status != measure.WrongOutput {
+	if status != measure.Crashed && status != measure.WrongOutput {
 		return nil, wrong // which says nothing about sizes
 	}
 	r.Fresh.Lenient = true

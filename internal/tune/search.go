@@ -37,7 +37,7 @@ func (t *tuner) search(ctx context.Context, stop <-chan struct{}) error {
 	}); err != nil {
 		return err
 	}
-	known := len(before)
+	known := trials(before)
 	spent := func() float64 {
 		share := float64(time.Since(t.began)) / float64(t.o.Budget)
 		if t.o.Trials > 0 {
@@ -169,6 +169,16 @@ type rebuilt struct {
 	measurement tunedb.Measurement
 }
 
+// trials counts those that a search tried.
+func trials(before []rebuilt) (n int) {
+	for _, b := range before {
+		if b.measurement.Origin != tunedb.Raced {
+			n++
+		}
+	}
+	return n
+}
+
 func (t *tuner) rebuilt(past []tunedb.Measurement) (out []rebuilt) {
 	for _, m := range past {
 		if c, ok := t.rebuild(m); ok {
@@ -185,7 +195,7 @@ func (t *tuner) recall(before []rebuilt, strategy search.Strategy) error {
 			return err
 		}
 	}
-	t.report.Known += len(before)
+	t.report.Known += trials(before)
 	return nil
 }
 

@@ -62,8 +62,8 @@ func (t *tuner) specialize(ctx context.Context, order []schedule.Schedule) ([]sc
 	return slices.Insert(slices.Clone(order), 0, other), nil
 }
 
-// refuted holds for a schedule that failed in this run after it was screened, or in whatever
-// way in an earlier one, unless at a limit, which may be another now.
+// refuted holds for a schedule that failed after it was screened, or that is stored as one that
+// does not work, unless at a limit, which may be another now.
 func (t *tuner) refuted(ctx context.Context, s schedule.Schedule) (bool, error) {
 	if t.failed[s.Hash()] != nil {
 		return true, nil

@@ -272,6 +272,13 @@ func (t *tuner) allWrong() bool {
 	return len(settings) > 0
 }
 
+// undecided holds as long as more have to be tried before all count as wrong, of which so many
+// are on their way and so many may be at once. A run that goes on tries as many in all as one
+// that nothing stopped.
+func (t *tuner) undecided(onTheirWay, atOnce int) bool {
+	return !t.allWrong() || t.wrong+onTheirWay < manyWrong+atOnce-1
+}
+
 func (t *tuner) begin(ctx context.Context, db *tunedb.DB, stop <-chan struct{}) error {
 	so := space.Defaults(t.o.Threads)
 	so.Sized = t.specializes()

@@ -23,7 +23,7 @@ type BenchEntry struct {
 	// be raced; Note what is wrong with it besides.
 	Message  string        `json:"message,omitempty"`
 	Note     string        `json:"note,omitempty"`
-	Cut      bool          `json:"cut,omitempty"`      // by a limit, before all was done that the method does: Note says what was not
+	Cut      bool          `json:"cut,omitempty"`      // by a limit, before all was done that the method does: Note says what was not, of older programs' entries alone
 	Lenient  bool          `json:"lenient,omitempty"`  // right at the estimated size only
 	Checked  bool          `json:"checked,omitempty"`  // its output was compared with the reference's
 	Schedule string        `json:"schedule,omitempty"` // as directives, where directives can say it

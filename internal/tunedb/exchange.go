@@ -124,7 +124,7 @@ func (db *DB) Import(ctx context.Context, r io.Reader) (n int, err error) {
 				}
 				runs[key] = t
 			}
-			if err := putMeasurement(ctx, tx, t.workload, t.run, l.Workload.Algorithm, l.Measurement); err != nil {
+			if err := putMeasurement(ctx, tx, t.workload, t.run, l.Workload.Algorithm, l.Measurement, false); err != nil {
 				return err
 			}
 			n++

@@ -50,3 +50,27 @@ func TestImportsOfNothingNewAreNoRuns(t *testing.T) {
 		t.Errorf("there is\n%s\nwant\n%s", got, theirs)
 	}
 }
+
+// What timed out while it was built is tried again in time; an import that does not say whether
+// what timed out was built changes nothing about that, and one that worked does.
+func TestImportsOfTimeoutsDecideNothing(t *testing.T) {
+	db, late := fresh(t), measurement(1, measure.TimedOut)
+	late.BuildLimit = 20
+	here := begin(t, db, workload("a1"))
+	record(t, here, late)
+	for _, want := range []measure.Status{measure.TimedOut, measure.OK} {
+		other := fresh(t)
+		record(t, begin(t, other, workload("a1")), measurement(1, want))
+		var text bytes.Buffer
+		if _, err := other.Export(t.Context(), &text); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Import(t.Context(), &text); err != nil {
+			t.Fatal(err)
+		}
+		got := known(t, here)
+		if len(got) != 1 || got[0].Status != want || (got[0].BuildLimit == late.BuildLimit) != (want == measure.TimedOut) {
+			t.Errorf("after an import of %v: %+v", want, got)
+		}
+	}
+}

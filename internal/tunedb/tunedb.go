@@ -290,10 +290,12 @@ func (db *DB) tx(ctx context.Context, f func(*sql.Tx) error) error {
 // time for that or if it does not now, or ran out of memory, in one that had less of it or if
 // it does not now.
 func (r *Recorder) Record(ctx context.Context, m Measurement) error {
-	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, m) })
+	return r.db.tx(ctx, func(tx *sql.Tx) error { return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, m, true) })
 }
 
-func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algorithm string, m Measurement) error {
+// putMeasurement stores as Record does. Whether what timed out without a limit was built by then
+// is told: a measurement of an older program's does not say.
+func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algorithm string, m Measurement, told bool) error {
 	var schedule int64
 	err := tx.QueryRowContext(ctx, `INSERT INTO schedules (algorithm, hash, text) VALUES (?, ?, ?)
 		ON CONFLICT (algorithm, hash) DO UPDATE SET hash = hash RETURNING id`, algorithm, m.Hash, m.Text).Scan(&schedule)
@@ -315,13 +317,17 @@ func putMeasurement(ctx context.Context, tx *sql.Tx, workload, run int64, algori
 			taken = excluded.taken
 		WHERE measurements.status = 'infra_failed'
 			OR measurements.build_limit_ns > 0 AND excluded.status <> 'infra_failed'
-				AND (excluded.build_limit_ns = 0 OR excluded.build_limit_ns > measurements.build_limit_ns)
+				AND (excluded.build_limit_ns = 0 AND ? OR excluded.build_limit_ns > measurements.build_limit_ns)
 			OR measurements.status = 'out_of_memory' AND excluded.status <> 'infra_failed'
 				AND (excluded.status <> 'out_of_memory' OR excluded.memory_limit > measurements.memory_limit)`,
 		workload, schedule, run, m.Origin, m.Trace, m.Status, m.Message, best, string(samples),
-		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), int64(m.BuildLimit), m.MemoryLimit, stamp(m.Taken))
+		int64(m.Lower), int64(m.Link), int64(m.Check), int64(m.Time), int64(m.BuildLimit), m.MemoryLimit, stamp(m.Taken),
+		told || m.Status != measure.TimedOut)
 	return err
 }
+
+// Raced is the origin of what no search tried: it failed in the races at a run's end.
+const Raced = "race"
 
 // Refute says of a schedule why it does not work, whatever it did when it was measured, if it
 // was: status and message are those it failed with since, and its time no longer counts. It is
@@ -336,7 +342,7 @@ func (r *Recorder) Refute(ctx context.Context, hash, text string, status measure
 		if changed, err := done.RowsAffected(); err != nil || changed > 0 {
 			return err
 		}
-		return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, Measurement{Hash: hash, Text: text, Status: status, Message: message, Taken: time.Now()})
+		return putMeasurement(ctx, tx, r.id, r.run, r.w.Algorithm, Measurement{Hash: hash, Text: text, Origin: Raced, Status: status, Message: message, Taken: time.Now()}, true)
 	})
 }
 
