@@ -34,7 +34,7 @@ const bar = 1.03
 
 var (
 	names   = flag.String("apps", strings.Join(published, ","), "apps")
-	rounds  = flag.Int("rounds", 7, "rounds of the race; 0 to build and compare only")
+	rounds  = flag.Int("rounds", 15, "rounds of the race; 0 to build and compare only")
 	seconds = flag.Float64("seconds", 0.3, "time that each of the two is run for in a round")
 	keep    = flag.String("dir", "", "folder that builds are kept in and taken from, each version of an app in a folder of its own, so that building and racing can be done apart")
 )
