@@ -56,6 +56,11 @@ func Fail(err error) {
 	}
 }
 
+// Covers says whether all of what is claimed is among the named.
+func Covers(named, all []string) bool {
+	return !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(named, name) })
+}
+
 // SayOf is Say where what was measured is all that is claimed. Of a part of it the figure is
 // printed and nothing is claimed.
 func SayOf(whole, holds bool, format string, args ...any) {

@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/protuner/protuner/claims/claim"
@@ -58,8 +57,7 @@ func main() {
 	for _, what := range count.wanting {
 		fmt.Println(what)
 	}
-	whole := *apps == "" && *layers == 0 && !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(named, name) })
-	claim.SayOf(whole, len(count.wanting) == 0,
+	claim.SayOf(*apps == "" && *layers == 0 && claim.Covers(named, all), len(count.wanting) == 0,
 		"profiles %s: %d of %d entries have a time and what is shown besides (of %d of them a limit cut some seed, as their notes say), %d a reason why not, %d things are wanting; all times divided by 10",
 		*names, count.shown, count.cells, count.cut, count.said, len(count.wanting))
 }

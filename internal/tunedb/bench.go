@@ -21,9 +21,11 @@ type BenchEntry struct {
 	Status measure.Status `json:"status"`
 	// Message says why it failed, or with which limit, or why what did not fail could not
 	// be raced; Note what is wrong with it besides.
-	Message  string        `json:"message,omitempty"`
-	Note     string        `json:"note,omitempty"`
-	Cut      bool          `json:"cut,omitempty"`      // by a limit, before all was done that the method does: Note says what was not, of older programs' entries alone
+	Message string `json:"message,omitempty"`
+	Note    string `json:"note,omitempty"`
+	// Cut says that a limit ended it before all was done that the method does; Note says what
+	// was not done. What older programs made has the note alone.
+	Cut      bool          `json:"cut,omitempty"`
 	Lenient  bool          `json:"lenient,omitempty"`  // right at the estimated size only
 	Checked  bool          `json:"checked,omitempty"`  // its output was compared with the reference's
 	Schedule string        `json:"schedule,omitempty"` // as directives, where directives can say it
